@@ -139,6 +139,7 @@ def create(
     siblings: Sequence[str] = (),
     extras: Sequence[str] = (),
     layer: int | None = None,
+    fill: bool = False,
     root: pathlib.Path = workspace.ROOT,
 ) -> pathlib.Path:
     """Write the package and register it.
@@ -150,6 +151,7 @@ def create(
         siblings: Folders of sibling packages; each is declared with the range of its present minor version.
         extras: Optional dependencies as ``name=requirement``.
         layer: Layer of a package that the root ``pyproject.toml`` does not plan yet.
+        fill: Accept a folder that exists and write only the files that it lacks.
         root: Repository to write into.
 
     Returns:
@@ -164,8 +166,8 @@ def create(
     if folder in FORBIDDEN_NAMES:
         raise workspace.WorkspaceError(f"package folder {folder!r}: a name that explains nothing")
     path = root / "packages" / folder
-    if path.exists():
-        raise workspace.WorkspaceError(f"{path} exists")
+    if path.exists() and not fill:
+        raise workspace.WorkspaceError(f"{path} exists; --fill writes only what it lacks")
     own_layer = layer if layer is not None else workspace.layers(root).get(folder)
     for sibling in siblings:
         if not (root / "packages" / sibling / "pyproject.toml").exists():
@@ -198,6 +200,8 @@ def create(
     }
     for name, content in files.items():
         file = path / name
+        if file.exists():
+            continue
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content, encoding="utf-8")
     return path
@@ -215,6 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--needs", action="append", default=[], metavar="REQUIREMENT")
     parser.add_argument("--sibling", action="append", default=[], metavar="FOLDER")
     parser.add_argument("--extra", action="append", default=[], metavar="NAME=REQUIREMENT")
+    parser.add_argument("--fill", action="store_true", help="write only the files that an existing folder lacks")
     options = parser.parse_args(arguments)
     try:
         path = create(
@@ -224,6 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             siblings=options.sibling,
             extras=options.extra,
             layer=options.layer,
+            fill=options.fill,
         )
     except workspace.WorkspaceError as error:
         print(f"new_package: {error}", file=sys.stderr)

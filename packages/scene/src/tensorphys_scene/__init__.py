@@ -1,0 +1,35 @@
+"""The hand-over type between a parser and a simulation: frozen tables of NumPy columns."""
+
+from tensorphys_scene.columns import Table, column, equal
+from tensorphys_scene.errors import SceneError, SceneValueError
+from tensorphys_scene.kinds import AxisType, CombineMode, DriveType, JointType, ShapeType
+from tensorphys_scene.replicate import grid_origins, replicate
+from tensorphys_scene.scene import Environments, Mesh, Scene, Settings, Template
+from tensorphys_scene.tables import Articulations, Axes, Bodies, Joints, Links, Materials, Shapes
+
+__all__ = [
+    "Articulations",
+    "Axes",
+    "AxisType",
+    "Bodies",
+    "CombineMode",
+    "DriveType",
+    "Environments",
+    "JointType",
+    "Joints",
+    "Links",
+    "Materials",
+    "Mesh",
+    "Scene",
+    "SceneError",
+    "SceneValueError",
+    "Settings",
+    "ShapeType",
+    "Shapes",
+    "Table",
+    "Template",
+    "column",
+    "equal",
+    "grid_origins",
+    "replicate",
+]

@@ -1,0 +1,3 @@
+"""Quaternions, transforms, spatial vectors and inertias as Warp functions with NumPy float64 twins."""
+
+__all__: list[str] = []
