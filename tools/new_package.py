@@ -215,11 +215,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Make a new package under packages/.")
     parser.add_argument("folder")
     parser.add_argument("--summary", required=True, help="one sentence")
-    parser.add_argument("--layer", type=int, help="only when the root pyproject.toml does not plan the package")
+    parser.add_argument(
+        "--layer", type=int, help="only when the root pyproject.toml does not plan the package"
+    )
     parser.add_argument("--needs", action="append", default=[], metavar="REQUIREMENT")
     parser.add_argument("--sibling", action="append", default=[], metavar="FOLDER")
     parser.add_argument("--extra", action="append", default=[], metavar="NAME=REQUIREMENT")
-    parser.add_argument("--fill", action="store_true", help="write only the files that an existing folder lacks")
+    parser.add_argument(
+        "--fill", action="store_true", help="write only the files that an existing folder lacks"
+    )
     options = parser.parse_args(arguments)
     try:
         path = create(

@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import re
+import sys
 from typing import Any
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ModuleNotFoundError:  # Python 3.10
+else:
     import tomli as tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -36,7 +37,8 @@ def import_name(folder: str) -> str:
 
 def read_toml(path: pathlib.Path) -> dict[str, Any]:
     """Parse a TOML file."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return table
 
 
 def layers(root: pathlib.Path = ROOT) -> dict[str, int]:
@@ -144,6 +146,8 @@ def with_siblings(folder: str, root: pathlib.Path = ROOT) -> list[Package]:
             if sibling is None:
                 continue
             if sibling not in known:
-                raise WorkspaceError(f"{current} declares {requirement!r}, and packages/{sibling} does not exist")
+                raise WorkspaceError(
+                    f"{current} declares {requirement!r}, and packages/{sibling} does not exist"
+                )
             pending.append(sibling)
     return [package for package in known.values() if package.folder in needed]

@@ -1,0 +1,206 @@
+"""The one interface of CI and contributors: `nox -l` lists the sessions.
+
+Default sessions, in this order: lint, types, tests (one for each package), integration, docs, and tests_torch where
+the machine has the pinned CPU wheel at hand. Each session that runs pytest leaves a JUnit report in `.nox/reports`,
+from which `tools/test.py` takes the counts.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import nox
+
+ROOT = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import environments  # noqa: E402
+import workspace  # noqa: E402
+from checks import versions  # noqa: E402
+
+nox.needs_version = ">=2024.10.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.error_on_missing_interpreters = True
+
+PACKAGES = list(workspace.packages(ROOT))
+REPORTS = ROOT / ".nox" / "reports"
+TEST_TOOLS = ("pytest>=8", "hypothesis>=6.100")
+# Pinned exactly: a range makes the resolver take a CUDA build of several GB.
+TORCH = "torch==2.13.0"
+LINKS = os.environ.get("UV_FIND_LINKS") or os.environ.get("PIP_FIND_LINKS") or ""
+
+nox.options.sessions = ["lint", "types", "tests", "integration", "docs"]
+if environments.offers_wheel(LINKS, TORCH):
+    nox.options.sessions.append("tests_torch")
+
+
+def _install(session: nox.Session, *arguments: str) -> None:
+    """Install; wheels that the machine offers to pip are offered to uv as well."""
+    session.install(*arguments, env={"UV_FIND_LINKS": LINKS} if LINKS else {})
+
+
+def _install_editable(session: nox.Session, folders: list[str], *others: str) -> None:
+    """Install packages from the working tree with what they declare, and nothing else of ours."""
+    chosen = {
+        package.folder: package for folder in folders for package in workspace.with_siblings(folder, ROOT)
+    }
+    paths = [argument for package in chosen.values() for argument in ("-e", str(package.path))]
+    _install(session, *paths, *others)
+
+
+def _pytest(session: nox.Session, *arguments: str, none_is_fine: bool = False) -> None:
+    """Run pytest from the root, with a JUnit report that is named after the session."""
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    name = session.name.replace("(", "-").replace(")", "").replace("'", "").replace("/", "-")
+    session.run(
+        "pytest",
+        f"--junitxml={REPORTS / name}.xml",
+        *arguments,
+        *session.posargs,
+        # Exit code 5: nothing was collected.
+        success_codes=[0, 5] if none_is_fine else [0],
+    )
+
+
+@nox.session
+@nox.parametrize("package", PACKAGES, ids=PACKAGES)
+def tests(session: nox.Session, package: str) -> None:
+    """Tests of one package with only what that package declares installed."""
+    _install_editable(session, [package], *TEST_TOOLS)
+    _pytest(session, "-m", "not slow", f"packages/{package}/tests")
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """Tests marked slow, of all packages."""
+    _install_editable(session, PACKAGES, *TEST_TOOLS)
+    _pytest(session, "-m", "slow", "packages", "integration_tests", none_is_fine=True)
+
+
+@nox.session(reuse_venv=False)
+def integration(session: nox.Session) -> None:
+    """Whole scenes, against wheels as they would be published."""
+    _install(session, "build", "hatchling", *TEST_TOOLS)
+    with tempfile.TemporaryDirectory() as folder:
+        wheels = [
+            _build_wheel(session, ROOT / "packages" / package, pathlib.Path(folder)) for package in PACKAGES
+        ]
+        _install(session, *map(str, wheels))
+    _pytest(session, "-m", "not slow", "integration_tests")
+
+
+def _build_wheel(session: nox.Session, source: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    """Build one wheel with the hatchling of the session's environment."""
+    with tempfile.TemporaryDirectory(dir=folder) as out:
+        session.run(
+            "python", "-m", "build", "--wheel", "--no-isolation", "--outdir", out, str(source), silent=True
+        )
+        (wheel,) = pathlib.Path(out).glob("*.whl")
+        return pathlib.Path(shutil.move(str(wheel), folder))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Ruff, the import contracts, the checks in tools/ and the tests of those checks."""
+    _install(session, "ruff", "import-linter>=2.1", "tomli; python_version < '3.11'", *TEST_TOOLS)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("python", "tools/check.py")
+    _pytest(session, "tools/tests")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Mypy in strict mode over host code; kernel modules are exempt."""
+    _install(session, "mypy>=1.14", "numpy", "nox", "tomli", *TEST_TOOLS)
+    sources = [str(package.path / "src") for package in workspace.packages(ROOT).values()]
+    session.run("mypy", *sources, "tools", "noxfile.py", env={"MYPYPATH": os.pathsep.join(sources)})
+
+
+@nox.session
+def tests_torch(session: nox.Session) -> None:
+    """Tests that use PyTorch: the array frontends and the tensor API through them."""
+    _install_editable(session, PACKAGES, TORCH, *TEST_TOOLS)
+    _pytest(session, "-m", "not slow", "packages/arrays/tests", "packages/tensorphys/tests")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation; a warning is an error."""
+    _install_editable(
+        session, PACKAGES, "sphinx>=8", "myst-parser>=4", "furo", "tomli; python_version < '3.11'"
+    )
+    session.run("sphinx-build", "-W", "-n", "-E", "-q", "-b", "html", "docs", "docs/_build/html")
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Source distributions and wheels of all packages, into dist/."""
+    _install(session, "build", "hatchling")
+    for package in PACKAGES:
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", f"packages/{package}")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Each bench script, or those given: `nox -s bench -- packages/engine/bench/step.py`."""
+    _install_editable(session, PACKAGES)
+    scripts = session.posargs or sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("packages/*/bench/*.py"))
+    if not scripts:
+        session.skip("no packages/*/bench/*.py")
+    for script in scripts:
+        session.run("python", script)
+
+
+@nox.session
+def cuda(session: nox.Session) -> None:
+    """All tests of CUDA devices; fails where there is none."""
+    _install_editable(session, PACKAGES, *TEST_TOOLS)
+    _pytest(session, "--cuda=require", "-m", "cuda", "packages", "integration_tests")
+
+
+@nox.session
+def peers(session: nox.Session) -> None:
+    """Tests marked peers: against other engines, which no package depends on."""
+    _install_editable(session, PACKAGES, "pin", "mujoco", *TEST_TOOLS)
+    _pytest(session, "-m", "peers", "packages", "integration_tests", none_is_fine=True)
+
+
+@nox.session(reuse_venv=False)
+def compat(session: nox.Session) -> None:
+    """Each package at head against the oldest released sibling versions that it declares."""
+    _install(session, "build", "hatchling")
+    tried = 0
+    for package in workspace.packages(ROOT).values():
+        oldest = versions.oldest_siblings(ROOT, package)
+        if not oldest:
+            session.log(f"{package.folder}: no sibling that it declares has a release tag")
+            continue
+        tried += 1
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            wheels = [_build_wheel(session, package.path, folder)]
+            for needed in workspace.with_siblings(package.folder, ROOT)[:-1]:
+                source = needed.path
+                if needed.folder in oldest:
+                    source = versions.export_tag(
+                        ROOT, oldest[needed.folder], needed.folder, folder / "at_tag"
+                    )
+                wheels.append(_build_wheel(session, source, folder))
+            environment = folder / "venv"
+            session.run("python", "-m", "venv", str(environment), silent=True)
+            python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
+            session.run(
+                *(str(python), "-m", "pip", "install", "-q", *map(str, wheels), *TEST_TOOLS), external=True
+            )
+            session.run(
+                *(str(python), "-m", "pytest", "-m", "not slow", f"packages/{package.folder}/tests"),
+                external=True,
+            )
+    if tried == 0:
+        session.skip("no package has a release tag yet")
