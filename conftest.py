@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if _warp_installed():
         import warp as wp
 
-        wp.config.quiet = True
+        wp.config.log_level = wp.LOG_WARNING
     if config.getoption("--cuda") == "require" and not _cuda_devices():
         raise pytest.UsageError("--cuda=require: Warp finds no CUDA device on this machine")
 

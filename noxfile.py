@@ -107,11 +107,30 @@ def _build_wheel(session: nox.Session, source: pathlib.Path, folder: pathlib.Pat
 @nox.session
 def lint(session: nox.Session) -> None:
     """Ruff, the import contracts, the checks in tools/ and the tests of those checks."""
-    _install(session, "ruff", "import-linter>=2.1", "tomli; python_version < '3.11'", *TEST_TOOLS)
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("python", "tools/check.py")
+    _install(
+        session,
+        "ruff",
+        "import-linter>=2.1",
+        "build",
+        "hatchling",
+        "tomli; python_version < '3.11'",
+        *TEST_TOOLS,
+    )
+    # All of them run, so that one round shows everything there is to mend.
+    commands = {
+        "ruff check": ("ruff", "check", "."),
+        "ruff format": ("ruff", "format", "--check", "."),
+        "tools/check.py": ("python", "tools/check.py"),
+    }
+    failed = []
+    for name, command in commands.items():
+        try:
+            session.run(*command)
+        except nox.command.CommandFailed:
+            failed.append(name)
     _pytest(session, "tools/tests")
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 @nox.session
