@@ -1,0 +1,1 @@
+"""Device code, private to the package: one module for each kernel family."""

@@ -1,0 +1,190 @@
+"""From manifold slots to contacts: a scan over each environment, then a parallel copy.
+
+No atomics: the order is (environment, pair, feature) however threads run.
+"""
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def combine(a: float, b: float, mode_a: int, mode_b: int) -> float:
+    """Combine two material values; the larger of the two mode codes wins."""
+    mode = wp.max(mode_a, mode_b)
+    value = 0.5 * (a + b)
+    if mode == 1:
+        value = wp.min(a, b)
+    elif mode == 2:
+        value = a * b
+    elif mode == 3:
+        value = wp.max(a, b)
+    return value
+
+
+@wp.func
+def ordered_bits(value: float) -> int:
+    """Integer that sorts as the float does."""
+    bits = wp.cast(value, int)
+    return wp.where(bits < 0, wp.int32(-2147483647) - bits - 1, bits)
+
+
+@wp.func
+def count_below(
+    first: int,
+    last: int,
+    threshold: wp.int64,
+    slot_start: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    separation: wp.array[wp.float32],
+) -> int:
+    """Number of points of pairs first..last whose ordered separation is below."""
+    total = int(0)
+    for pair in range(first, last):
+        slot = slot_start[pair]
+        for k in range(manifold_count[pair]):
+            if wp.int64(ordered_bits(separation[slot + k])) < threshold:
+                total += 1
+    return total
+
+
+@wp.func
+def select_deepest(
+    first: int,
+    last: int,
+    capacity: int,
+    slot_start: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    separation: wp.array[wp.float32],
+    target_out: wp.array[wp.int32],
+    base: int,
+):
+    """Give targets to the ``capacity`` deepest points, ties in pair order."""
+    # Largest threshold below which no more than ``capacity`` points lie.
+    low = wp.int64(-2147483648)
+    high = wp.int64(2147483648)
+    while high - low > wp.int64(1):
+        middle = (low + high) / wp.int64(2)
+        if low + high < wp.int64(0) and (low + high) % wp.int64(2) != wp.int64(0):
+            middle = middle - wp.int64(1)
+        below = count_below(first, last, middle, slot_start, manifold_count, separation)
+        if below <= capacity:
+            low = middle
+        else:
+            high = middle
+    ties = capacity - count_below(first, last, low, slot_start, manifold_count, separation)
+    used = int(0)
+    for pair in range(first, last):
+        slot = slot_start[pair]
+        for k in range(manifold_count[pair]):
+            rank = wp.int64(ordered_bits(separation[slot + k]))
+            keep = rank < low
+            if rank == low and ties > 0:
+                keep = True
+                ties -= 1
+            target_out[slot + k] = wp.where(keep, base + used, -1)
+            used += wp.where(keep, 1, 0)
+
+
+@wp.kernel
+def scan_environments(
+    pair_start: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    separation: wp.array[wp.float32],
+    contact_start: wp.array[wp.int32],
+    # outputs
+    target_out: wp.array[wp.int32],
+    count_out: wp.array[wp.int32],
+    required_out: wp.array[wp.int32],
+    overflow_out: wp.array[wp.int32],
+):
+    """One thread an environment."""
+    e = wp.tid()
+    first = pair_start[e]
+    last = pair_start[e + 1]
+    base = contact_start[e]
+    capacity = contact_start[e + 1] - base
+    total = int(0)
+    for pair in range(first, last):
+        count = manifold_count[pair]
+        if count > 0:
+            slot = slot_start[pair]
+            for k in range(count):
+                target_out[slot + k] = base + total + k
+            total += count
+    required_out[e] = wp.max(required_out[e], total)
+    if total > capacity:
+        overflow_out[e] = 1
+        select_deepest(
+            first, last, capacity, slot_start, manifold_count, separation, target_out, base
+        )
+        total = capacity
+    count_out[e] = total
+
+
+@wp.kernel
+def write_contacts(
+    pair_start: wp.array[wp.int32],
+    pair_environment: wp.array[wp.int32],
+    pair_shape0: wp.array[wp.int32],
+    pair_shape1: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    shape_body: wp.array[wp.int32],
+    rest_offset: wp.array[wp.float32],
+    static_friction: wp.array[wp.float32],
+    dynamic_friction: wp.array[wp.float32],
+    restitution: wp.array[wp.float32],
+    friction_combine: wp.array[wp.int32],
+    restitution_combine: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    anchor: wp.array[wp.vec3],
+    normal: wp.array[wp.vec3],
+    separation: wp.array[wp.float32],
+    feature: wp.array[wp.int32],
+    target: wp.array[wp.int32],
+    # outputs
+    shape0_out: wp.array[wp.int32],
+    shape1_out: wp.array[wp.int32],
+    body0_out: wp.array[wp.int32],
+    body1_out: wp.array[wp.int32],
+    anchor0_out: wp.array[wp.vec3],
+    anchor1_out: wp.array[wp.vec3],
+    normal_out: wp.array[wp.vec3],
+    separation_out: wp.array[wp.float32],
+    rest_distance_out: wp.array[wp.float32],
+    key_out: wp.array[wp.int64],
+    static_friction_out: wp.array[wp.float32],
+    dynamic_friction_out: wp.array[wp.float32],
+    restitution_out: wp.array[wp.float32],
+):
+    """One thread a pair."""
+    pair = wp.tid()
+    count = manifold_count[pair]
+    if count == 0:
+        return
+    s0 = pair_shape0[pair]
+    s1 = pair_shape1[pair]
+    mode = wp.max(friction_combine[s0], friction_combine[s1])
+    bounce_mode = wp.max(restitution_combine[s0], restitution_combine[s1])
+    mu_s = combine(static_friction[s0], static_friction[s1], mode, mode)
+    mu_d = combine(dynamic_friction[s0], dynamic_friction[s1], mode, mode)
+    bounce = combine(restitution[s0], restitution[s1], bounce_mode, bounce_mode)
+    index = pair - pair_start[pair_environment[pair]]
+    for k in range(count):
+        slot = slot_start[pair] + k
+        out = target[slot]
+        if out >= 0:
+            shape0_out[out] = s0
+            shape1_out[out] = s1
+            body0_out[out] = shape_body[s0]
+            body1_out[out] = shape_body[s1]
+            anchor0_out[out] = anchor[2 * slot]
+            anchor1_out[out] = anchor[2 * slot + 1]
+            normal_out[out] = normal[slot]
+            separation_out[out] = separation[slot]
+            rest_distance_out[out] = rest_offset[s0] + rest_offset[s1]
+            key_out[out] = (wp.int64(index) << wp.int64(32)) | wp.int64(feature[slot])
+            static_friction_out[out] = mu_s
+            dynamic_friction_out[out] = mu_d
+            restitution_out[out] = bounce

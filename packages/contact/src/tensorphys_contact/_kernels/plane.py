@@ -1,0 +1,245 @@
+"""Planes against spheres, capsules, boxes and convex hulls."""
+
+import warp as wp
+
+from .gather import pair_rotation, relative_pose, store_point
+
+wp.set_module_options({"enable_backward": False})
+
+SPHERE = wp.constant(1)
+CAPSULE = wp.constant(2)
+BOX = wp.constant(3)
+CONVEX_HULL = wp.constant(4)
+# Vertices of a hull this near to its deepest one (in radii) count as equally deep, so
+# that rounding does not change which four corners of a flat face are kept.
+SEED_BAND = wp.constant(1.0e-5)
+
+
+@wp.func
+def box_bottom_corner(normal: wp.vec3, k: int) -> int:
+    """Corner k = 0..3 of the box face that looks most against ``normal``.
+
+    A corner is three sign bits, x lowest; the four come in ascending order.
+    """
+    a = wp.abs(normal)
+    axis = int(2)
+    low = int(0)
+    high = int(1)
+    if a[0] >= a[1] and a[0] >= a[2]:
+        axis = 0
+        low = 1
+        high = 2
+    elif a[1] >= a[2]:
+        axis = 1
+        low = 0
+        high = 2
+    corner = ((k & 1) << low) | ((k >> 1) << high)
+    if normal[axis] < 0.0:
+        corner = corner | (1 << axis)
+    return corner
+
+
+@wp.func
+def box_corner(half: wp.vec3, corner: int) -> wp.vec3:
+    """Position of a corner given by its sign bits."""
+    return wp.vec3(
+        wp.where((corner & 1) != 0, half[0], -half[0]),
+        wp.where((corner & 2) != 0, half[1], -half[1]),
+        wp.where((corner & 4) != 0, half[2], -half[2]),
+    )
+
+
+@wp.func
+def hull_support(normal: wp.vec3, span: wp.vec2i, vertex: wp.array[wp.vec3], band: float) -> int:
+    """First vertex within ``band`` of the one farthest against ``normal``."""
+    least = float(1.0e30)
+    for v in range(span[0], span[1]):
+        least = wp.min(least, wp.dot(normal, vertex[v]))
+    found = int(span[0])
+    for i in range(span[1] - span[0]):
+        v = span[1] - 1 - i
+        if wp.dot(normal, vertex[v]) <= least + band:
+            found = v
+    return found
+
+
+@wp.func
+def hull_manifold(
+    normal: wp.vec3, limit: float, band: float, span: wp.vec2i, vertex: wp.array[wp.vec3]
+) -> wp.vec4i:
+    """Up to four vertices with ``normal · v < limit`` that span a large area.
+
+    The deepest, the farthest from it, the one that makes the largest triangle with
+    these two, and the one that adds the most on the outer side of a triangle's edge.
+    Ascending; absent ones are −1 and come first.
+    """
+    a = hull_support(normal, span, vertex, band)
+    pa = vertex[a]
+    if not (wp.dot(normal, pa) < limit):
+        return wp.vec4i(-1, -1, -1, -1)
+    b = int(-1)
+    best = float(0.0)
+    for v in range(span[0], span[1]):
+        d = vertex[v] - pa
+        d = d - normal * wp.dot(normal, d)
+        reach = wp.dot(d, d)
+        if wp.dot(normal, vertex[v]) < limit and reach > best:
+            best = reach
+            b = v
+    if b < 0:
+        return wp.vec4i(-1, -1, -1, a)
+    side = wp.cross(normal, vertex[b] - pa)
+    c = int(-1)
+    area_c = float(1.0e-6) * best
+    for v in range(span[0], span[1]):
+        area = wp.dot(side, vertex[v] - pa)
+        if wp.dot(normal, vertex[v]) < limit and wp.abs(area) > wp.abs(area_c):
+            area_c = area
+            c = v
+    if c < 0:
+        return sorted_four(-1, -1, a, b)
+    d4 = fourth_vertex(normal, limit, a, b, c, area_c, span, vertex)
+    return sorted_four(a, b, c, d4)
+
+
+@wp.func
+def fourth_vertex(
+    normal: wp.vec3,
+    limit: float,
+    a: int,
+    b: int,
+    c: int,
+    area_c: float,
+    span: wp.vec2i,
+    vertex: wp.array[wp.vec3],
+) -> int:
+    """Vertex that adds the largest triangle outside of triangle a, b, c, or −1."""
+    # Turned so that the triangle runs counter-clockwise about the normal.
+    turn = wp.where(area_c > 0.0, 1.0, -1.0)
+    pa = vertex[a]
+    pb = vertex[b]
+    pc = vertex[c]
+    out_ab = wp.cross(pb - pa, normal) * turn
+    out_bc = wp.cross(pc - pb, normal) * turn
+    out_ca = wp.cross(pa - pc, normal) * turn
+    found = int(-1)
+    best = float(1.0e-3) * wp.abs(area_c)
+    for v in range(span[0], span[1]):
+        p = vertex[v]
+        gain = wp.max(
+            wp.dot(out_ab, p - pa), wp.max(wp.dot(out_bc, p - pb), wp.dot(out_ca, p - pc))
+        )
+        if wp.dot(normal, p) < limit and gain > best:
+            best = gain
+            found = v
+    return found
+
+
+@wp.func
+def sorted_four(a: int, b: int, c: int, d: int) -> wp.vec4i:
+    """Sort four integers, least first."""
+    low0 = wp.min(a, b)
+    high0 = wp.max(a, b)
+    low1 = wp.min(c, d)
+    high1 = wp.max(c, d)
+    middle0 = wp.max(low0, low1)
+    middle1 = wp.min(high0, high1)
+    return wp.vec4i(
+        wp.min(low0, low1),
+        wp.min(middle0, middle1),
+        wp.max(middle0, middle1),
+        wp.max(high0, high1),
+    )
+
+
+@wp.func
+def lowest_point(kind: int, size: wp.vec3, normal: wp.vec3, k: int, corner: int) -> wp.vec3:
+    """Candidate point k of a shape, in its frame, against ``normal`` of the same frame."""
+    p = box_corner(size, corner)
+    if kind != BOX:
+        half_height = wp.where(kind == CAPSULE, size[1], 0.0)
+        p = normal * (-size[0])
+        p[2] = p[2] + wp.where(k == 0, -half_height, half_height)
+    return p
+
+
+@wp.kernel
+def collide_planes(
+    family: wp.array[wp.int32],
+    pair_item: wp.array[wp.vec4i],
+    pair_environment: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    shape_type: wp.array[wp.int32],
+    shape_body: wp.array[wp.int32],
+    shape_size: wp.array[wp.vec3],
+    shape_radius: wp.array[wp.float32],
+    shape_center: wp.array[wp.vec3],
+    shape_vertices: wp.array[wp.vec2i],
+    hull_vertex: wp.array[wp.vec3],
+    local_pose: wp.array[wp.transform],
+    contact_offset: wp.array[wp.float32],
+    margin: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    # outputs
+    count_out: wp.array[wp.int32],
+    anchor_out: wp.array[wp.vec3],
+    normal_out: wp.array[wp.vec3],
+    separation_out: wp.array[wp.float32],
+    feature_out: wp.array[wp.int32],
+):
+    """One thread a pair; the frame shape f is the plane."""
+    pair = family[wp.tid()]
+    item = pair_item[pair]
+    f = item[0]
+    o = item[1]
+    local_f = local_pose[item[2]]
+    local_o = local_pose[item[3]]
+    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
+    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
+    t = wp.transform_get_translation(x)
+    q = wp.transform_get_rotation(x)
+    normal = wp.quat_rotate_inv(q, wp.vec3(0.0, 0.0, 1.0))
+    count = int(0)
+    if t[2] + wp.dot(normal, shape_center[o]) - shape_radius[o] < limit:
+        kind = shape_type[o]
+        size = shape_size[o]
+        chosen = wp.vec4i(0, 1, -1, -1)
+        if kind == SPHERE:
+            chosen[1] = -1
+        if kind == BOX:
+            for k in range(4):
+                chosen[k] = box_bottom_corner(normal, k)
+        if kind == CONVEX_HULL:
+            band = SEED_BAND * shape_radius[o]
+            chosen = hull_manifold(normal, limit - t[2], band, shape_vertices[o], hull_vertex)
+        up = wp.vec3(0.0, 0.0, 1.0)
+        slot = slot_start[pair]
+        side_f = wp.where(f < o, 0, 1)
+        for k in range(4):
+            if chosen[k] >= 0:
+                point = wp.vec3()
+                feature = chosen[k]
+                if kind == CONVEX_HULL:
+                    point = hull_vertex[feature]
+                    feature = feature - shape_vertices[o][0]
+                else:
+                    point = lowest_point(kind, size, normal, k, feature)
+                separation = t[2] + wp.dot(normal, point)
+                if separation < limit:
+                    on_plane = t + wp.quat_rotate(q, point)
+                    on_plane[2] = 0.0
+                    store_point(
+                        slot + count,
+                        side_f,
+                        wp.transform_point(local_f, on_plane),
+                        wp.transform_point(local_o, point),
+                        wp.quat_rotate(pair_rotation(shape_body[f], body_pose, local_f), up),
+                        separation,
+                        feature,
+                        anchor_out,
+                        normal_out,
+                        separation_out,
+                        feature_out,
+                    )
+                    count += 1
+    count_out[pair] = count

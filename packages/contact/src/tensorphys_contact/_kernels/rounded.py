@@ -1,0 +1,141 @@
+"""Spheres and capsules among themselves: segments with a radius.
+
+Closest points of two segments: [Ericson 2005, §5.1.9], with the determinant taken from
+the components across the first axis, which stays exact for nearly parallel segments.
+"""
+
+import warp as wp
+
+from .gather import pair_rotation, relative_pose, store_point
+
+wp.set_module_options({"enable_backward": False})
+
+CAPSULE = wp.constant(2)
+# Squared sine of the angle below which two axes count as parallel, and below which a
+# second contact is looked for.
+PARALLEL = wp.constant(1.0e-6)
+NEARLY_PARALLEL = wp.constant(0.05)
+# Feature of a contact that has no partner.
+SINGLE = wp.constant(2)
+
+
+@wp.func
+def closest_on_segment(point: wp.vec3, center: wp.vec3, axis: wp.vec3, half: float) -> float:
+    """Parameter of the segment point nearest to ``point``."""
+    return wp.clamp(wp.dot(axis, point - center), -half, half)
+
+
+@wp.func
+def segment_contacts(half_f: float, half_o: float, t: wp.vec3, u: wp.vec3) -> wp.vec4:
+    """Where two segments touch: (s0, r0, s1, r1), parameters along f (the z axis) and o.
+
+    The two are ordered along f; a single contact has s1 = infinity. Of two contacts one
+    is the closest pair of points, the other the far end of the overlap of the segments.
+    """
+    none = wp.inf
+    across = u[0] * u[0] + u[1] * u[1]
+    reach = wp.abs(u[2]) * half_o
+    low = wp.clamp(t[2] - reach, -half_f, half_f)
+    high = wp.clamp(t[2] + reach, -half_f, half_f)
+    r_low = closest_on_segment(wp.vec3(0.0, 0.0, low), t, u, half_o)
+    r_high = closest_on_segment(wp.vec3(0.0, 0.0, high), t, u, half_o)
+    overlap = high - low > 1.0e-3 * wp.min(half_f, half_o)
+    r = float(0.0)
+    if across > PARALLEL:
+        r = wp.clamp(-(u[0] * t[0] + u[1] * t[1]) / across, -half_o, half_o)
+    elif overlap:
+        return wp.vec4(low, r_low, high, r_high)
+    else:
+        r = r_low
+    s = wp.clamp(t[2] + r * u[2], -half_f, half_f)
+    r = closest_on_segment(wp.vec3(0.0, 0.0, s), t, u, half_o)
+    if overlap and across < NEARLY_PARALLEL:
+        if s - low > high - s:
+            return wp.vec4(low, r_low, s, r)
+        return wp.vec4(s, r, high, r_high)
+    return wp.vec4(s, r, none, none)
+
+
+@wp.func
+def axis_normal(d: wp.vec3, length: float, u: wp.vec3) -> wp.vec3:
+    """Direction from f to o; across both axes where these cross each other."""
+    n = wp.vec3(1.0, 0.0, 0.0)
+    across = wp.sqrt(u[0] * u[0] + u[1] * u[1])
+    if length > 1.0e-12:
+        n = d / length
+    elif across > 1.0e-3:
+        n = wp.vec3(-u[1] / across, u[0] / across, 0.0)
+    return n
+
+
+@wp.kernel
+def collide_rounded(
+    family: wp.array[wp.int32],
+    pair_item: wp.array[wp.vec4i],
+    pair_environment: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    shape_type: wp.array[wp.int32],
+    shape_body: wp.array[wp.int32],
+    shape_size: wp.array[wp.vec3],
+    shape_radius: wp.array[wp.float32],
+    shape_center: wp.array[wp.vec3],
+    shape_vertices: wp.array[wp.vec2i],
+    hull_vertex: wp.array[wp.vec3],
+    local_pose: wp.array[wp.transform],
+    contact_offset: wp.array[wp.float32],
+    margin: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    # outputs
+    count_out: wp.array[wp.int32],
+    anchor_out: wp.array[wp.vec3],
+    normal_out: wp.array[wp.vec3],
+    separation_out: wp.array[wp.float32],
+    feature_out: wp.array[wp.int32],
+):
+    """One thread a pair; the frame shape f is the capsule, or the larger of two alike."""
+    pair = family[wp.tid()]
+    item = pair_item[pair]
+    f = item[0]
+    o = item[1]
+    local_f = local_pose[item[2]]
+    local_o = local_pose[item[3]]
+    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
+    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
+    t = wp.transform_get_translation(x)
+    q = wp.transform_get_rotation(x)
+    count = int(0)
+    if wp.length(t) - shape_radius[f] - shape_radius[o] < limit:
+        size_f = shape_size[f]
+        size_o = shape_size[o]
+        u = wp.quat_rotate(q, wp.vec3(0.0, 0.0, 1.0))
+        where = wp.vec4(0.0, 0.0, wp.inf, wp.inf)
+        if shape_type[o] == CAPSULE:
+            where = segment_contacts(size_f[1], size_o[1], t, u)
+        elif shape_type[f] == CAPSULE:
+            where[0] = wp.clamp(t[2], -size_f[1], size_f[1])
+        q_f = pair_rotation(shape_body[f], body_pose, local_f)
+        for k in range(2):
+            s = where[2 * k]
+            r = where[2 * k + 1]
+            if s < wp.inf:
+                d = t + u * r - wp.vec3(0.0, 0.0, s)
+                length = wp.length(d)
+                separation = length - size_f[0] - size_o[0]
+                if separation < limit:
+                    n = axis_normal(d, length, u)
+                    point_o = wp.vec3(0.0, 0.0, r) - wp.quat_rotate_inv(q, n) * size_o[0]
+                    store_point(
+                        slot_start[pair] + count,
+                        wp.where(f < o, 0, 1),
+                        wp.transform_point(local_f, wp.vec3(0.0, 0.0, s) + n * size_f[0]),
+                        wp.transform_point(local_o, point_o),
+                        wp.quat_rotate(q_f, n),
+                        separation,
+                        wp.where(where[2] < wp.inf, k, SINGLE),
+                        anchor_out,
+                        normal_out,
+                        separation_out,
+                        feature_out,
+                    )
+                    count += 1
+    count_out[pair] = count

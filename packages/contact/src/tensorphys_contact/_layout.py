@@ -1,0 +1,123 @@
+"""Order of candidate pairs in memory: environments, kernel families, manifold slots."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import PairError
+from .shapes import PAIR_FAMILY, PairFamily, ShapeType
+
+
+@dataclasses.dataclass(frozen=True)
+class PairLayout:
+    """Arrays of :class:`~tensorphys_contact.Model` that describe pairs; see there."""
+
+    shapes: npt.NDArray[np.int32]
+    environment: npt.NDArray[np.int32]
+    pair_start: npt.NDArray[np.int32]
+    item: npt.NDArray[np.int32]
+    slot_start: npt.NDArray[np.int32]
+    family_pairs: dict[PairFamily, npt.NDArray[np.int32]]
+    unsupported: npt.NDArray[np.int32]
+    environment_capacity: npt.NDArray[np.int64]
+
+
+def lay_out_pairs(
+    pairs: npt.ArrayLike,
+    kind: npt.NDArray[np.int32],
+    body: npt.NDArray[np.int32],
+    environment: npt.NDArray[np.int32],
+    radius: npt.NDArray[np.floating],
+    environment_count: int,
+) -> PairLayout:
+    """Check the pairs, drop those without a narrow phase, and sort the rest into kernels."""
+    wanted = np.sort(np.asarray(pairs, dtype=np.int32).reshape(-1, 2), axis=1)
+    home = _check_pairs(wanted, body, environment)
+    type_count = len(ShapeType)
+    family_of = np.full(type_count * type_count, -1, dtype=np.int32)
+    size_of = np.zeros(type_count * type_count, dtype=np.int32)
+    for (low, high), (family, size) in PAIR_FAMILY.items():
+        for code in (low * type_count + high, high * type_count + low):
+            family_of[code] = family
+            size_of[code] = size
+    code = kind[wanted[:, 0]] * type_count + kind[wanted[:, 1]]
+    supported = family_of[code] >= 0
+    unsupported = wanted[~supported]
+    wanted, home, code = wanted[supported], home[supported], code[supported]
+    pair_start = np.searchsorted(home, np.arange(environment_count + 1)).astype(np.int32)
+    slot_start = np.concatenate([[0], np.cumsum(size_of[code], dtype=np.int64)])
+    if slot_start[-1] > np.iinfo(np.int32).max:
+        raise PairError(f"{slot_start[-1]} manifold slots exceed 32-bit indices")
+    family_pairs = {}
+    for family in PairFamily:
+        members = np.flatnonzero(family_of[code] == family)
+        if len(members):
+            # Equal pair types side by side: the threads of a warp then run alike.
+            low_high = np.sort(np.stack(np.divmod(code[members], type_count)), axis=0)
+            order = np.lexsort((members, low_high[1], low_high[0]))
+            family_pairs[family] = members[order].astype(np.int32)
+    return PairLayout(
+        shapes=wanted,
+        environment=home,
+        pair_start=pair_start,
+        item=_items(wanted, kind, environment, home, radius),
+        slot_start=slot_start.astype(np.int32),
+        family_pairs=family_pairs,
+        unsupported=unsupported,
+        environment_capacity=slot_start[pair_start[1:]] - slot_start[pair_start[:-1]],
+    )
+
+
+def _check_pairs(
+    wanted: npt.NDArray[np.int32],
+    body: npt.NDArray[np.int32],
+    environment: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int32]:
+    """Return the environment of each pair, or raise PairError for the first bad one."""
+    if wanted.size and (wanted.min() < 0 or wanted.max() >= len(body)):
+        raise PairError(f"pairs name shapes outside of 0..{len(body) - 1}")
+    first, second = environment[wanted[:, 0]], environment[wanted[:, 1]]
+    home = np.maximum(first, second)
+    faults = (
+        ((first >= 0) & (second >= 0) & (first != second), "couples two environments"),
+        (home < 0, "joins two shared static shapes"),
+        (
+            (body[wanted[:, 0]] == body[wanted[:, 1]]) | (wanted[:, 0] == wanted[:, 1]),
+            "joins two shapes of one body (or two static ones)",
+        ),
+    )
+    for bad, what in faults:
+        if bad.any():
+            index = int(np.argmax(bad))
+            raise PairError(f"pair {index} {wanted[index].tolist()} {what}")
+    if (np.diff(home) < 0).any():
+        raise PairError("pairs must be sorted by environment")
+    return home
+
+
+def _items(
+    wanted: npt.NDArray[np.int32],
+    kind: npt.NDArray[np.int32],
+    environment: npt.NDArray[np.int32],
+    home: npt.NDArray[np.int32],
+    radius: npt.NDArray[np.floating],
+) -> npt.NDArray[np.int32]:
+    """Choose the frame shape of each pair and the rows of its two local poses.
+
+    The plane, else the higher type, else the larger shape, else shape 0 gives the frame.
+    """
+    rank = kind.copy()
+    rank[kind == ShapeType.PLANE] = len(ShapeType)
+    rank0, rank1 = rank[wanted[:, 0]], rank[wanted[:, 1]]
+    larger = radius[wanted[:, 1]] > radius[wanted[:, 0]]
+    swap = (rank1 > rank0) | ((rank1 == rank0) & larger)
+    ordered = np.where(swap[:, None], wanted[:, ::-1], wanted)
+    shared = np.flatnonzero(environment < 0)
+    row = np.zeros(len(kind), dtype=np.int64)
+    row[shared] = np.arange(len(shared))
+    copies = len(kind) + home[:, None].astype(np.int64) * len(shared) + row[ordered]
+    rows = np.where(environment[ordered] < 0, copies, ordered)
+    return np.concatenate([ordered, rows], axis=1).astype(np.int32)

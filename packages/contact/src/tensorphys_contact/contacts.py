@@ -1,0 +1,154 @@
+"""The output of the contact pipeline, and its scratch."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from .model import Model
+
+_SLOT_FIELDS: Final[dict[str, Any]] = {
+    "shape0": wp.int32,
+    "shape1": wp.int32,
+    "body0": wp.int32,
+    "body1": wp.int32,
+    "anchor0": wp.vec3,
+    "anchor1": wp.vec3,
+    "normal": wp.vec3,
+    "separation": wp.float32,
+    "rest_distance": wp.float32,
+    "key": wp.int64,
+    "static_friction": wp.float32,
+    "dynamic_friction": wp.float32,
+    "restitution": wp.float32,
+}
+SLOT_BYTES: Final = 4 + sum(wp.types.type_size_in_bytes(dtype) for dtype in _SLOT_FIELDS.values())
+"""Bytes of one contact in all arrays of :class:`Contacts`."""
+
+
+@dataclasses.dataclass
+class Manifolds:
+    """Scratch of the narrow phase: fixed slots of each pair, see ``Model.slot_start``.
+
+    Attributes:
+        count: int32 [P], contact points of each pair in this step.
+        anchor: vec3 [2 × slots], anchor on shape 0 then on shape 1 of each slot.
+        normal: vec3 [slots].
+        separation: float [slots].
+        feature: int32 [slots], ascending inside a pair.
+        target: int32 [slots], where the compaction puts the slot, −1 dropped.
+    """
+
+    count: wp.array[wp.int32]
+    anchor: wp.array[wp.vec3]
+    normal: wp.array[wp.vec3]
+    separation: wp.array[wp.float32]
+    feature: wp.array[wp.int32]
+    target: wp.array[wp.int32]
+
+
+@dataclasses.dataclass
+class Contacts:
+    """Contacts of one step. Environment e owns slots ``slot_start[e] .. slot_start[e+1]``,
+    of which the first ``count[e]`` are in use; the others hold leftovers.
+
+    Slots are ordered by (pair, feature). Lengths are stage lengths.
+
+    Attributes:
+        capacity: Number of slots of all environments.
+        slot_start: int32 [E + 1].
+        count: int32 [E].
+        required: int32 [E], largest number of contacts that a step wanted, sticky.
+        overflow: int32 [E], 1 once contacts were dropped, sticky.
+        shape0, shape1: int32 [capacity], flat shapes, ``shape0 < shape1``.
+        body0, body1: int32 [capacity], flat bodies, −1 static.
+        anchor0, anchor1: vec3, points on the surface of each shape, in its body frame
+            (environment frame if static).
+        normal: vec3, unit, environment frame, from shape 1 to shape 0.
+        separation: float, ``normal · (p0 − p1)``, negative where shapes penetrate.
+        rest_distance: float, sum of the two rest offsets.
+        key: int64, (pair index in the environment << 32) | feature.
+        static_friction, dynamic_friction, restitution: float, combined.
+        environment: int32 [capacity].
+        manifolds: Scratch.
+    """
+
+    capacity: int
+    slot_start: wp.array[wp.int32]
+    count: wp.array[wp.int32]
+    required: wp.array[wp.int32]
+    overflow: wp.array[wp.int32]
+    shape0: wp.array[wp.int32]
+    shape1: wp.array[wp.int32]
+    body0: wp.array[wp.int32]
+    body1: wp.array[wp.int32]
+    anchor0: wp.array[wp.vec3]
+    anchor1: wp.array[wp.vec3]
+    normal: wp.array[wp.vec3]
+    separation: wp.array[wp.float32]
+    rest_distance: wp.array[wp.float32]
+    key: wp.array[wp.int64]
+    static_friction: wp.array[wp.float32]
+    dynamic_friction: wp.array[wp.float32]
+    restitution: wp.array[wp.float32]
+    environment: wp.array[wp.int32]
+    manifolds: Manifolds
+
+
+def create_contacts(model: Model, *, byte_budget: int | None = None) -> Contacts:
+    """Allocate the contacts of a model.
+
+    Without a budget every environment gets a slot for each possible contact of its
+    candidate pairs, and overflow is impossible. A smaller budget is shared among the
+    environments in proportion to what each could need; where it does not suffice in a
+    step, the deepest contacts are kept and ``overflow`` is set.
+
+    Args:
+        model: Shapes and pairs.
+        byte_budget: Largest size of the contact arrays [byte].
+
+    Returns:
+        Contacts with zero counts.
+    """
+    wanted = model.environment_capacity
+    total = int(wanted.sum())
+    if byte_budget is not None and total * SLOT_BYTES > byte_budget:
+        share = max(byte_budget // SLOT_BYTES, 0) / max(total, 1)
+        wanted = np.minimum(wanted, np.floor(wanted * share).astype(np.int64))
+    start = np.concatenate([[0], np.cumsum(wanted)]).astype(np.int32)
+    device = model.device
+    capacity = int(start[-1])
+
+    def zeros(count: int, dtype: Any) -> Any:
+        return wp.zeros(count, dtype=dtype, device=device)
+
+    environment: npt.NDArray[np.int32] = np.repeat(
+        np.arange(model.environment_count, dtype=np.int32), np.diff(start)
+    )
+    return Contacts(
+        capacity=capacity,
+        slot_start=wp.array(start, dtype=wp.int32, device=device),
+        count=zeros(model.environment_count, wp.int32),
+        required=zeros(model.environment_count, wp.int32),
+        overflow=zeros(model.environment_count, wp.int32),
+        environment=wp.array(environment, dtype=wp.int32, device=device),
+        manifolds=_manifolds(model, zeros),
+        **{name: zeros(capacity, dtype) for name, dtype in _SLOT_FIELDS.items()},
+    )
+
+
+def _manifolds(model: Model, zeros: Callable[[int, Any], Any]) -> Manifolds:
+    total = int(model.environment_capacity.sum())
+    return Manifolds(
+        count=zeros(model.pair_count, wp.int32),
+        anchor=zeros(2 * total, wp.vec3),
+        normal=zeros(total, wp.vec3),
+        separation=zeros(total, wp.float32),
+        feature=zeros(total, wp.int32),
+        target=zeros(total, wp.int32),
+    )

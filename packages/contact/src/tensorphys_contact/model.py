@@ -1,0 +1,374 @@
+"""The constant side of a contact pipeline: shapes, materials, candidate pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from ._layout import PairLayout, lay_out_pairs
+from .errors import HullError, ShapeError
+from .hulls import Hull
+from .shapes import PairFamily, ShapeType, require_known_shape
+
+FloatArray = npt.NDArray[np.floating[Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Materials:
+    """A table of surface materials; every field has one value a material.
+
+    Attributes:
+        static_friction: Coulomb coefficient at rest.
+        dynamic_friction: Coulomb coefficient in sliding.
+        restitution: Ratio of separation to approach speed.
+        friction_combine: :class:`~tensorphys_contact.CombineMode` codes.
+        restitution_combine: :class:`~tensorphys_contact.CombineMode` codes.
+    """
+
+    static_friction: npt.ArrayLike
+    dynamic_friction: npt.ArrayLike
+    restitution: npt.ArrayLike
+    friction_combine: npt.ArrayLike
+    restitution_combine: npt.ArrayLike
+
+
+@dataclasses.dataclass
+class Model:
+    """Shapes and candidate pairs on a device. Built by :func:`build_model`.
+
+    S shapes, P pairs, E environments, H hulls. Poses are ``[x y z, qx qy qz qw]``.
+
+    Attributes:
+        device: Warp device of all arrays.
+        environment_count: E.
+        body_count: Least length of the body poses that :func:`collide` accepts.
+        shape_type: int32 [S], :class:`~tensorphys_contact.ShapeType`.
+        shape_body: int32 [S], flat body, −1 static.
+        shape_size: vec3 [S], see :class:`~tensorphys_contact.ShapeType` [length].
+        shape_environment: int32 [S], −1 for shapes of all environments.
+        shape_center: vec3 [S], centre of the bounding sphere, shape frame [length].
+        shape_radius: float [S], its radius, 0 for planes [length].
+        shape_vertices: vec2i [S], first and end index into ``hull_vertex``.
+        hull_vertex: vec3, vertices of all hulls [length].
+        local_pose: transform [S + E × shared], shape in its body (or environment)
+            frame; behind the S shapes one row for each environment and shared shape.
+        static_friction, dynamic_friction, restitution: float [S], may be changed
+            between steps.
+        friction_combine, restitution_combine: int32 [S], likewise.
+        contact_offset, rest_offset: float [S], likewise [length].
+        pair_start: int32 [E + 1], environment e owns pairs
+            ``pair_start[e] .. pair_start[e + 1]``.
+        pair_shape0, pair_shape1: int32 [P], the lower flat shape index is shape 0.
+        pair_environment: int32 [P].
+        pair_item: vec4i [P], frame shape, other shape, and their rows of
+            ``local_pose``; the narrow phase works in the frame shape.
+        slot_start: int32 [P + 1], manifold slots of each pair.
+        family_pairs: the pairs of each kernel, int32.
+        unsupported_pairs: int32 NumPy array [K, 2], flat shape pairs that were asked
+            for but have no narrow phase in this version; they never touch.
+        no_margin: float [E], zeros.
+    """
+
+    device: Any
+    environment_count: int
+    body_count: int
+    shape_type: wp.array[wp.int32]
+    shape_body: wp.array[wp.int32]
+    shape_size: wp.array[wp.vec3]
+    shape_environment: wp.array[wp.int32]
+    shape_center: wp.array[wp.vec3]
+    shape_radius: wp.array[wp.float32]
+    shape_vertices: wp.array[wp.vec2i]
+    hull_vertex: wp.array[wp.vec3]
+    local_pose: wp.array[wp.transform]
+    static_friction: wp.array[wp.float32]
+    dynamic_friction: wp.array[wp.float32]
+    restitution: wp.array[wp.float32]
+    friction_combine: wp.array[wp.int32]
+    restitution_combine: wp.array[wp.int32]
+    contact_offset: wp.array[wp.float32]
+    rest_offset: wp.array[wp.float32]
+    pair_start: wp.array[wp.int32]
+    pair_shape0: wp.array[wp.int32]
+    pair_shape1: wp.array[wp.int32]
+    pair_environment: wp.array[wp.int32]
+    pair_item: wp.array[wp.vec4i]
+    slot_start: wp.array[wp.int32]
+    family_pairs: dict[PairFamily, wp.array[wp.int32]]
+    unsupported_pairs: npt.NDArray[np.int32]
+    no_margin: wp.array[wp.float32]
+    environment_capacity: npt.NDArray[np.int64]
+
+    @property
+    def shape_count(self) -> int:
+        """Number of shapes, shared ones counted once."""
+        return len(self.shape_type)
+
+    @property
+    def pair_count(self) -> int:
+        """Number of candidate pairs of all environments."""
+        return len(self.pair_environment)
+
+
+def build_model(
+    *,
+    shape_type: npt.ArrayLike,
+    shape_body: npt.ArrayLike,
+    shape_pose: npt.ArrayLike,
+    shape_size: npt.ArrayLike,
+    shape_environment: npt.ArrayLike,
+    pairs: npt.ArrayLike,
+    environment_count: int,
+    shape_material: npt.ArrayLike,
+    materials: Materials,
+    contact_offset: npt.ArrayLike,
+    rest_offset: npt.ArrayLike,
+    shape_hull: npt.ArrayLike | None = None,
+    hulls: Sequence[Hull] = (),
+    body_environment: npt.ArrayLike | None = None,
+    environment_origin: npt.ArrayLike | None = None,
+    device: Any = None,
+) -> Model:
+    """Check all shapes and candidate pairs, and put them on a device.
+
+    Args:
+        shape_type: :class:`ShapeType` codes, shape [S]. Shapes are sorted by
+            environment; static shapes of all environments come last.
+        shape_body: Flat body of each shape, −1 static, shape [S].
+        shape_pose: Pose in the body frame; in the environment frame for a static
+            shape, in the world frame for a shared one [length], shape [S, 7].
+        shape_size: Sizes [length], shape [S, 3].
+        shape_environment: Environment, −1 shared, shape [S].
+        pairs: Flat shape pairs sorted by environment, shape [P, 2]; see
+            :func:`candidate_pairs` and :func:`replicate_pairs`.
+        environment_count: E.
+        shape_material: Row of ``materials``, shape [S].
+        materials: Material table.
+        contact_offset: Contacts exist when nearer than the sum of two [length], [S].
+        rest_offset: Distance of rest, summed over two shapes [length], [S].
+        shape_hull: Index into ``hulls`` of each convex hull, else −1, shape [S].
+        hulls: Cooked hulls.
+        body_environment: Environment of each body; checked when given, and its
+            length then is the number of bodies.
+        environment_origin: Origins of the environments in the world [length],
+            float64, shape [E, 3]; shared shapes are moved by its negative.
+        device: Warp device, default the current one.
+
+    Raises:
+        ShapeError: an array has the wrong length, an index or size is impossible.
+        UnsupportedShapeError: a shape type of a later version.
+        HullError: a convex hull without a hull.
+        PairError: pairs out of range, out of order or across environments.
+    """
+    kind = np.asarray(shape_type, dtype=np.int32)
+    count = len(kind)
+    for code in np.unique(kind):
+        require_known_shape(int(code))
+    body = _vector("shape_body", shape_body, count, np.int32)
+    pose = _rows("shape_pose", shape_pose, count, 7)
+    size = _rows("shape_size", shape_size, count, 3)
+    environment = _vector("shape_environment", shape_environment, count, np.int32)
+    material = _vector("shape_material", shape_material, count, np.int64)
+    hull_index = (
+        np.full(count, -1, dtype=np.int64)
+        if shape_hull is None
+        else _vector("shape_hull", shape_hull, count, np.int64)
+    )
+    body_count = int(body.max(initial=-1)) + 1
+    if body_environment is not None:
+        home = np.asarray(body_environment, dtype=np.int32)
+        if body_count > len(home):
+            raise ShapeError(f"shape_body names body {body_count - 1} of {len(home)} bodies")
+        stray = (body >= 0) & (home[body] != environment)
+        if stray.any():
+            index = int(np.argmax(stray))
+            raise ShapeError(
+                f"shape {index} is of environment {environment[index]}, "
+                f"its body {body[index]} of {home[body[index]]}"
+            )
+        body_count = len(home)
+    pose = _normalised(pose)
+    _check_sizes(kind, size)
+    if (environment < -1).any() or (environment >= environment_count).any():
+        raise ShapeError(f"shape_environment must lie in -1..{environment_count - 1}")
+    center, radius, ranges, vertices = _bounds(kind, size, hull_index, hulls)
+    layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
+    local_pose = _local_poses(kind, pose, environment, environment_count, environment_origin)
+    table = _material_rows(materials, material)
+    warp_device = wp.get_device(device)
+
+    def put(data: npt.ArrayLike, dtype: Any) -> Any:
+        return wp.array(np.ascontiguousarray(data), dtype=dtype, device=warp_device)
+
+    return Model(
+        device=warp_device,
+        environment_count=environment_count,
+        body_count=body_count,
+        shape_type=put(kind, wp.int32),
+        shape_body=put(body, wp.int32),
+        shape_size=put(size.astype(np.float32), wp.vec3),
+        shape_environment=put(environment, wp.int32),
+        shape_center=put(center.astype(np.float32), wp.vec3),
+        shape_radius=put(radius.astype(np.float32), wp.float32),
+        shape_vertices=put(ranges, wp.vec2i),
+        hull_vertex=put(vertices.astype(np.float32), wp.vec3),
+        local_pose=put(local_pose.astype(np.float32), wp.transform),
+        static_friction=put(table[0], wp.float32),
+        dynamic_friction=put(table[1], wp.float32),
+        restitution=put(table[2], wp.float32),
+        friction_combine=put(table[3].astype(np.int32), wp.int32),
+        restitution_combine=put(table[4].astype(np.int32), wp.int32),
+        contact_offset=put(_offsets("contact_offset", contact_offset, count), wp.float32),
+        rest_offset=put(_offsets("rest_offset", rest_offset, count), wp.float32),
+        no_margin=wp.zeros(environment_count, dtype=wp.float32, device=warp_device),
+        **_put_layout(layout, put),
+    )
+
+
+def _put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:
+    return {
+        "pair_start": put(layout.pair_start, wp.int32),
+        "pair_shape0": put(layout.shapes[:, 0], wp.int32),
+        "pair_shape1": put(layout.shapes[:, 1], wp.int32),
+        "pair_environment": put(layout.environment, wp.int32),
+        "pair_item": put(layout.item, wp.vec4i),
+        "slot_start": put(layout.slot_start, wp.int32),
+        "family_pairs": {k: put(v, wp.int32) for k, v in layout.family_pairs.items()},
+        "unsupported_pairs": layout.unsupported,
+        "environment_capacity": layout.environment_capacity,
+    }
+
+
+def _vector(name: str, data: npt.ArrayLike, count: int, dtype: Any) -> npt.NDArray[Any]:
+    array = np.asarray(data, dtype=dtype)
+    if array.shape != (count,):
+        raise ShapeError(f"{name}: expected shape ({count},), given {array.shape}")
+    return array
+
+
+def _rows(name: str, data: npt.ArrayLike, count: int, width: int) -> npt.NDArray[np.float64]:
+    array = np.asarray(data, dtype=np.float64)
+    if array.shape != (count, width):
+        raise ShapeError(f"{name}: expected shape ({count}, {width}), given {array.shape}")
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        raise ShapeError(f"{name}: shape {int(np.argmax(bad))} has values that are not finite")
+    return array
+
+
+def _offsets(name: str, data: npt.ArrayLike, count: int) -> npt.NDArray[np.float32]:
+    array = _vector(name, data, count, np.float32)
+    if not np.isfinite(array).all():
+        raise ShapeError(f"{name}: shape {int(np.argmin(np.isfinite(array)))} is not finite")
+    return array
+
+
+def _normalised(pose: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    length = np.linalg.norm(pose[:, 3:], axis=1)
+    off = np.abs(length - 1.0) > 1e-3
+    if off.any():
+        index = int(np.argmax(off))
+        raise ShapeError(f"shape_pose: shape {index} has a quaternion of length {length[index]:g}")
+    return np.concatenate([pose[:, :3], pose[:, 3:] / length[:, None]], axis=1)
+
+
+def _check_sizes(kind: npt.NDArray[np.int32], size: npt.NDArray[np.float64]) -> None:
+    bad = (
+        ((kind == ShapeType.SPHERE) & (size[:, 0] <= 0.0))
+        | ((kind == ShapeType.CAPSULE) & ((size[:, 0] <= 0.0) | (size[:, 1] < 0.0)))
+        | ((kind == ShapeType.BOX) & (size <= 0.0).any(axis=1))
+    )
+    if bad.any():
+        index = int(np.argmax(bad))
+        name = ShapeType(int(kind[index])).name
+        raise ShapeError(f"shape {index} ({name}) has the impossible size {size[index].tolist()}")
+
+
+def _bounds(
+    kind: npt.NDArray[np.int32],
+    size: npt.NDArray[np.float64],
+    hull_index: npt.NDArray[np.int64],
+    hulls: Sequence[Hull],
+) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int32], FloatArray]:
+    """Bounding spheres of all shapes, and the vertex pool of the hulls."""
+    count = len(kind)
+    center = np.zeros((count, 3))
+    radius = np.zeros(count)
+    is_capsule = kind == ShapeType.CAPSULE
+    is_box = kind == ShapeType.BOX
+    is_hull = kind == ShapeType.CONVEX_HULL
+    radius[kind == ShapeType.SPHERE] = size[kind == ShapeType.SPHERE, 0]
+    radius[is_capsule] = size[is_capsule, 0] + size[is_capsule, 1]
+    radius[is_box] = np.linalg.norm(size[is_box], axis=1)
+    bad = is_hull & ((hull_index < 0) | (hull_index >= len(hulls)))
+    if bad.any():
+        index = int(np.argmax(bad))
+        raise HullError(
+            f"shape {index} is a convex hull with shape_hull {hull_index[index]} "
+            f"of {len(hulls)} hulls"
+        )
+    start = np.concatenate([[0], np.cumsum([len(h.vertices) for h in hulls])]).astype(np.int32)
+    ranges = np.zeros((count, 2), dtype=np.int32)
+    pool = np.concatenate([h.vertices for h in hulls]) if hulls else np.zeros((0, 3))
+    if is_hull.any():
+        chosen = hull_index[is_hull]
+        ranges[is_hull, 0] = start[chosen]
+        ranges[is_hull, 1] = start[chosen + 1]
+        center[is_hull] = np.stack([h.center for h in hulls])[chosen]
+        radius[is_hull] = np.array([h.radius for h in hulls])[chosen]
+    return center, radius, ranges, pool
+
+
+def _local_poses(
+    kind: npt.NDArray[np.int32],
+    pose: npt.NDArray[np.float64],
+    environment: npt.NDArray[np.int32],
+    environment_count: int,
+    origin: npt.ArrayLike | None,
+) -> npt.NDArray[np.float64]:
+    """Append the shared shapes as each environment sees them.
+
+    A plane is moved along itself to the point nearest to the environment origin, so
+    that its distance is exact however far the environment lies from the world origin.
+    """
+    shared = np.flatnonzero(environment < 0)
+    offset = (
+        np.zeros((environment_count, 3)) if origin is None else np.asarray(origin, dtype=np.float64)
+    )
+    if offset.shape != (environment_count, 3):
+        raise ShapeError(
+            f"environment_origin: expected ({environment_count}, 3), given {offset.shape}"
+        )
+    copies = np.repeat(pose[shared][None], environment_count, axis=0)
+    copies[..., :3] -= offset[:, None]
+    planes = np.flatnonzero(kind[shared] == ShapeType.PLANE)
+    if len(planes):
+        x, y, z, w = np.moveaxis(copies[:, planes, 3:], -1, 0)
+        normal = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], -1)
+        distance = (copies[:, planes, :3] * normal).sum(axis=-1, keepdims=True)
+        copies[:, planes, :3] = normal * distance
+    return np.concatenate([pose, copies.reshape(-1, 7)])
+
+
+def _material_rows(
+    materials: Materials, material: npt.NDArray[np.int64]
+) -> list[npt.NDArray[np.float32]]:
+    columns = [
+        np.asarray(getattr(materials, field.name), dtype=np.float32)
+        for field in dataclasses.fields(Materials)
+    ]
+    count = len(columns[0])
+    if any(column.shape != (count,) for column in columns):
+        raise ShapeError("materials: all fields need one value for each material")
+    if material.size and (material.min() < 0 or material.max() >= count):
+        raise ShapeError(f"shape_material must lie in 0..{count - 1}")
+    if not np.isfinite(np.stack(columns)).all():
+        raise ShapeError("materials: values that are not finite")
+    if np.isin(np.stack(columns[3:]), np.arange(4)).all():
+        return [column[material] for column in columns]
+    raise ShapeError("materials: combine modes must be 0 average, 1 min, 2 multiply or 3 max")

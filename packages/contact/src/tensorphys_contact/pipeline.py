@@ -1,0 +1,167 @@
+"""The device call: poses in, contacts out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+from ._kernels import compaction, plane, rounded
+from .contacts import Contacts, Manifolds
+from .errors import ArrayError
+from .model import Model
+from .shapes import PairFamily
+
+_KERNELS: dict[PairFamily, Any] = {
+    PairFamily.PLANE: plane.collide_planes,
+    PairFamily.ROUND: rounded.collide_rounded,
+}
+
+
+def collide(
+    model: Model,
+    body_pose: wp.array[wp.transform],
+    contacts: Contacts,
+    *,
+    margin: wp.array[wp.float32] | None = None,
+) -> None:
+    """Find all contacts nearer than the sum of the two contact offsets and the margin.
+
+    Launches one kernel for each family of shape pairs that the model has, and two for
+    the compaction. It allocates nothing and never waits, so it can be captured. Results
+    do not depend on the order of threads.
+
+    Args:
+        model: Shapes and pairs.
+        body_pose: Poses of the body origins, environment frame, ``[x y z, qx qy qz qw]``
+            with unit quaternions, shape [body_count].
+        contacts: Overwritten; made by :func:`create_contacts` for this model.
+        margin: Added distance of each environment [length], shape [E].
+
+    Raises:
+        ArrayError: an array with a wrong dtype, length or device.
+    """
+    _check(model, body_pose, contacts, margin)
+    extra = model.no_margin if margin is None else margin
+    manifolds = contacts.manifolds
+    for family, members in model.family_pairs.items():
+        wp.launch(
+            _KERNELS[family],
+            dim=len(members),
+            inputs=[members, *_shape_inputs(model), extra, body_pose],
+            outputs=_manifold_outputs(manifolds),
+            device=model.device,
+        )
+    wp.launch(
+        compaction.scan_environments,
+        dim=model.environment_count,
+        inputs=[
+            model.pair_start,
+            model.slot_start,
+            manifolds.count,
+            manifolds.separation,
+            contacts.slot_start,
+        ],
+        outputs=[manifolds.target, contacts.count, contacts.required, contacts.overflow],
+        device=model.device,
+    )
+    wp.launch(
+        compaction.write_contacts,
+        dim=model.pair_count,
+        inputs=_write_inputs(model, manifolds),
+        outputs=_contact_outputs(contacts),
+        device=model.device,
+    )
+
+
+def _check(
+    model: Model,
+    body_pose: wp.array[wp.transform],
+    contacts: Contacts,
+    margin: wp.array[wp.float32] | None,
+) -> None:
+    if body_pose.dtype is not wp.transform or body_pose.ndim != 1:
+        raise ArrayError(f"body_pose: expected a vector of wp.transform, given {body_pose.dtype}")
+    if len(body_pose) < model.body_count:
+        raise ArrayError(f"body_pose: expected {model.body_count} bodies, given {len(body_pose)}")
+    if body_pose.device != model.device:
+        raise ArrayError(f"body_pose is on {body_pose.device}, the model on {model.device}")
+    if len(contacts.manifolds.count) != model.pair_count:
+        raise ArrayError("contacts were made for another model")
+    if margin is not None and (
+        margin.dtype is not wp.float32
+        or margin.shape != (model.environment_count,)
+        or margin.device != model.device
+    ):
+        raise ArrayError(
+            f"margin: expected float32 [{model.environment_count}] on {model.device}, "
+            f"given {margin.dtype} {margin.shape} on {margin.device}"
+        )
+
+
+def _shape_inputs(model: Model) -> list[Any]:
+    return [
+        model.pair_item,
+        model.pair_environment,
+        model.slot_start,
+        model.shape_type,
+        model.shape_body,
+        model.shape_size,
+        model.shape_radius,
+        model.shape_center,
+        model.shape_vertices,
+        model.hull_vertex,
+        model.local_pose,
+        model.contact_offset,
+    ]
+
+
+def _manifold_outputs(manifolds: Manifolds) -> list[Any]:
+    return [
+        manifolds.count,
+        manifolds.anchor,
+        manifolds.normal,
+        manifolds.separation,
+        manifolds.feature,
+    ]
+
+
+def _write_inputs(model: Model, manifolds: Manifolds) -> list[Any]:
+    return [
+        model.pair_start,
+        model.pair_environment,
+        model.pair_shape0,
+        model.pair_shape1,
+        model.slot_start,
+        model.shape_body,
+        model.rest_offset,
+        model.static_friction,
+        model.dynamic_friction,
+        model.restitution,
+        model.friction_combine,
+        model.restitution_combine,
+        manifolds.count,
+        manifolds.anchor,
+        manifolds.normal,
+        manifolds.separation,
+        manifolds.feature,
+        manifolds.target,
+    ]
+
+
+def _contact_outputs(contacts: Contacts) -> list[Any]:
+    return [
+        contacts.shape0,
+        contacts.shape1,
+        contacts.body0,
+        contacts.body1,
+        contacts.anchor0,
+        contacts.anchor1,
+        contacts.normal,
+        contacts.separation,
+        contacts.rest_distance,
+        contacts.key,
+        contacts.static_friction,
+        contacts.dynamic_friction,
+        contacts.restitution,
+    ]

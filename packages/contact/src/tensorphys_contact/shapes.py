@@ -1,0 +1,114 @@
+"""Shape types, combine modes, and which pairs of shapes have a narrow-phase routine."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from .errors import UnsupportedShapeError
+
+
+class ShapeType(enum.IntEnum):
+    """Collision geometry, each in its own shape frame.
+
+    The fields of ``shape_size`` (stage lengths) are given behind each name.
+    """
+
+    PLANE = 0
+    """Half space below the plane through the frame origin, normal +Z; size unused."""
+    SPHERE = 1
+    """(radius, 0, 0), centred."""
+    CAPSULE = 2
+    """(radius, half height of the cylindrical part, 0), axis +Z."""
+    BOX = 3
+    """Half extents."""
+    CONVEX_HULL = 4
+    """Vertices of a cooked :class:`~tensorphys_contact.Hull`; size unused."""
+
+
+FUTURE_SHAPES: Final[dict[int, str]] = {
+    5: "CYLINDER",
+    6: "CONE",
+    7: "ELLIPSOID",
+    8: "TRIANGLE_MESH",
+    9: "HEIGHT_FIELD",
+    10: "SDF",
+    11: "SPHERES",
+}
+"""Reserved codes; asking for one raises :class:`UnsupportedShapeError`."""
+
+
+class CombineMode(enum.IntEnum):
+    """How a value of two materials becomes one; of two modes the larger code wins."""
+
+    AVERAGE = 0
+    MIN = 1
+    MULTIPLY = 2
+    MAX = 3
+
+
+class PairFamily(enum.IntEnum):
+    """Pairs that share a kernel."""
+
+    PLANE = 0
+    ROUND = 1
+    ROUND_BOX = 2
+    BOX_BOX = 3
+
+
+PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = {
+    (ShapeType.PLANE, ShapeType.SPHERE): (PairFamily.PLANE, 1),
+    (ShapeType.PLANE, ShapeType.CAPSULE): (PairFamily.PLANE, 2),
+    (ShapeType.PLANE, ShapeType.BOX): (PairFamily.PLANE, 4),
+    (ShapeType.PLANE, ShapeType.CONVEX_HULL): (PairFamily.PLANE, 4),
+    (ShapeType.SPHERE, ShapeType.SPHERE): (PairFamily.ROUND, 1),
+    (ShapeType.SPHERE, ShapeType.CAPSULE): (PairFamily.ROUND, 1),
+    (ShapeType.CAPSULE, ShapeType.CAPSULE): (PairFamily.ROUND, 2),
+}
+"""(lower type, higher type) → (kernel family, largest manifold)."""
+
+
+def pair_is_supported(type0: int, type1: int) -> bool:
+    """Tell whether two shape types, in any order, have a narrow-phase routine."""
+    first, second = sorted((int(type0), int(type1)))
+    return (first, second) in {(int(a), int(b)) for a, b in PAIR_FAMILY}
+
+
+def manifold_size(type0: int, type1: int) -> int:
+    """Return the largest number of contact points of a pair of shape types.
+
+    Raises:
+        UnsupportedPairError: the pair has no narrow-phase routine.
+    """
+    from .errors import UnsupportedPairError
+
+    first, second = sorted((int(type0), int(type1)))
+    if not pair_is_supported(first, second):
+        raise UnsupportedPairError(
+            f"no narrow phase for {shape_name(first)} against {shape_name(second)}; "
+            "supported: plane against sphere, capsule, box, convex hull; "
+            "sphere, capsule and box among themselves"
+        )
+    return PAIR_FAMILY[ShapeType(first), ShapeType(second)][1]
+
+
+def shape_name(code: int) -> str:
+    """Return the name of a shape code, also of a reserved one."""
+    try:
+        return ShapeType(code).name
+    except ValueError:
+        return FUTURE_SHAPES.get(code, f"shape code {code}")
+
+
+def require_known_shape(code: int) -> ShapeType:
+    """Return the :class:`ShapeType` of a code.
+
+    Raises:
+        UnsupportedShapeError: the code is reserved for a later version or unknown.
+    """
+    try:
+        return ShapeType(code)
+    except ValueError:
+        what = "is not available in this version" if code in FUTURE_SHAPES else "is unknown"
+        known = ", ".join(f"{t.name}={t.value}" for t in ShapeType)
+        raise UnsupportedShapeError(f"{shape_name(code)} {what}; available: {known}") from None
