@@ -223,3 +223,17 @@ def compat(session: nox.Session) -> None:
             )
     if tried == 0:
         session.skip("no package has a release tag yet")
+
+
+@nox.session
+def changelog(session: nox.Session) -> None:
+    """Write the fragments of a package into its changelog: `nox -s changelog -- scene 0.1.1`."""
+    if len(session.posargs) != 2 or session.posargs[0] not in PACKAGES:
+        session.error(f"give a package ({', '.join(PACKAGES)}) and its new version")
+    package, version = session.posargs
+    _install(session, "towncrier>=24.8")
+    # Towncrier looks for fragments beside its configuration unless told where the package is.
+    session.run(
+        *("towncrier", "build", "--yes", "--config", "pyproject.toml", "--dir", f"packages/{package}"),
+        *("--name", workspace.distribution_name(package), "--version", version),
+    )
