@@ -6,7 +6,7 @@ from typing import Any
 
 import warp as wp
 
-from ._kernels import compaction, plane, rounded
+from ._kernels import box_box, compaction, plane, rounded, rounded_box
 from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
@@ -15,6 +15,8 @@ from .shapes import PairFamily
 _KERNELS: dict[PairFamily, Any] = {
     PairFamily.PLANE: plane.collide_planes,
     PairFamily.ROUND: rounded.collide_rounded,
+    PairFamily.ROUND_BOX: rounded_box.collide_rounded_boxes,
+    PairFamily.BOX_BOX: box_box.collide_boxes,
 }
 
 

@@ -64,6 +64,9 @@ PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = 
     (ShapeType.SPHERE, ShapeType.SPHERE): (PairFamily.ROUND, 1),
     (ShapeType.SPHERE, ShapeType.CAPSULE): (PairFamily.ROUND, 1),
     (ShapeType.CAPSULE, ShapeType.CAPSULE): (PairFamily.ROUND, 2),
+    (ShapeType.SPHERE, ShapeType.BOX): (PairFamily.ROUND_BOX, 1),
+    (ShapeType.CAPSULE, ShapeType.BOX): (PairFamily.ROUND_BOX, 2),
+    (ShapeType.BOX, ShapeType.BOX): (PairFamily.BOX_BOX, 4),
 }
 """(lower type, higher type) → (kernel family, largest manifold)."""
 

@@ -1,0 +1,313 @@
+"""Boxes against boxes: separating axes, then face clipping or an edge pair.
+
+The fifteen axes of [Gottschalk et al. 1996], normalised, computed in the frame of the
+larger box. Faces are preferred to edges, and the frame box to the other, by a small
+part of the least half extent, so that resting boxes keep their manifold.
+"""
+
+import warp as wp
+
+from .box_clip import clip_faces
+from .gather import pair_rotation, relative_pose, store_point
+
+wp.set_module_options({"enable_backward": False, "max_unroll": 3})
+
+PREFERENCE = wp.constant(1.0e-3)
+# Rounding of a projected extent, in extents.
+NOISE = wp.constant(1.0e-6)
+# Sine below which two edges count as parallel; the faces then decide.
+LEAST_SINE = wp.constant(3.0e-3)
+EDGE_FEATURE = wp.constant(1 << 14)
+
+
+@wp.func
+def column(m: wp.mat33, j: int) -> wp.vec3:
+    """Column j of a matrix."""
+    return wp.vec3(m[0, j], m[1, j], m[2, j])
+
+
+@wp.func
+def absolute(v: wp.vec3) -> wp.vec3:
+    """Absolute values of the components."""
+    return wp.vec3(wp.abs(v[0]), wp.abs(v[1]), wp.abs(v[2]))
+
+
+@wp.func
+def best_faces(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3):
+    """Largest separation over the faces of each box: (s_f, axis_f, s_o, axis_o)."""
+    s_f = float(-wp.inf)
+    s_o = float(-wp.inf)
+    axis_f = int(0)
+    axis_o = int(0)
+    for k in range(3):
+        row = wp.vec3(r[k, 0], r[k, 1], r[k, 2])
+        s = wp.abs(t[k]) - half_f[k] - wp.dot(absolute(row), half_o)
+        if s > s_f:
+            s_f = s
+            axis_f = k
+        s = wp.abs(wp.dot(column(r, k), t)) - half_o[k] - wp.dot(absolute(column(r, k)), half_f)
+        if s > s_o:
+            s_o = s
+            axis_o = k
+    return s_f, axis_f, s_o, axis_o
+
+
+@wp.func
+def best_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, bar: float):
+    """Edge pair whose axis separates by more than ``bar``: (s, 3 i + j or −1, normal f to o).
+
+    An axis must beat the bar by the rounding of its own length, which matters for
+    nearly parallel edges of large boxes.
+    """
+    best = float(bar)
+    code = int(-1)
+    normal = wp.vec3()
+    for i in range(3):
+        e = wp.vec3()
+        e[i] = 1.0
+        for j in range(3):
+            n = wp.cross(e, column(r, j))
+            sine = wp.length(n)
+            if sine > LEAST_SINE:
+                n = n / sine
+                reach = wp.dot(absolute(n), half_f) + wp.dot(absolute(wp.transpose(r) * n), half_o)
+                d = wp.dot(n, t)
+                s = wp.abs(d) - reach
+                if s - NOISE * reach / sine > best:
+                    best = s
+                    code = 3 * i + j
+                    normal = wp.where(d < 0.0, -n, n)
+    return best, code, normal
+
+
+@wp.func
+def edge_center(half: wp.vec3, axis: int, toward: wp.vec3) -> wp.vec3:
+    """Middle of the box edge along ``axis`` that lies farthest in a direction."""
+    p = wp.vec3()
+    for k in range(3):
+        if k != axis:
+            p[k] = wp.where(toward[k] < 0.0, -half[k], half[k])
+    return p
+
+
+@wp.func
+def edge_name(axis: int, p: wp.vec3) -> int:
+    """Number 0..11 of a box edge from its axis and the signs of its middle."""
+    first = wp.where(axis == 0, 1, 0)
+    second = wp.where(axis == 2, 1, 2)
+    name = axis * 4
+    if p[first] > 0.0:
+        name += 1
+    if p[second] > 0.0:
+        name += 2
+    return name
+
+
+@wp.func
+def nearest_parameters(a: wp.vec3, b: wp.vec3, w: wp.vec3, half_a: float, half_b: float) -> wp.vec2:
+    """Parameters of the nearest points of two centred segments, w from centre a to centre b."""
+    across = wp.length_sq(wp.cross(a, b))
+    r = float(0.0)
+    if across > 1.0e-8:
+        along = w - a * wp.dot(a, w)
+        r = wp.clamp(-wp.dot(b, along) / across, -half_b, half_b)
+    s = wp.clamp(wp.dot(a, w + b * r), -half_a, half_a)
+    r = wp.clamp(wp.dot(b, a * s - w), -half_b, half_b)
+    return wp.vec2(s, r)
+
+
+@wp.func
+def nearest_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3):
+    """Nearest points over all pairs of edges: (point on f, point on o, names)."""
+    best = float(wp.inf)
+    p_f = wp.vec3()
+    p_o = wp.vec3()
+    names = int(0)
+    for m in range(12):
+        i = m // 4
+        for k in range(12):
+            j = k // 4
+            c_f = edge_center(half_f, i, edge_signs(i, m % 4))
+            local = edge_center(half_o, j, edge_signs(j, k % 4))
+            c_o = t + r * local
+            a = wp.vec3()
+            a[i] = 1.0
+            b = column(r, j)
+            at = nearest_parameters(a, b, c_o - c_f, half_f[i], half_o[j])
+            q_f = c_f + a * at[0]
+            q_o = c_o + b * at[1]
+            d = wp.length(q_o - q_f)
+            if d < best:
+                best = d
+                p_f = q_f
+                p_o = q_o
+                names = m * 12 + k
+    return p_f, p_o, names
+
+
+@wp.func
+def edge_signs(axis: int, bits: int) -> wp.vec3:
+    """Direction with the signs of one of the four edges along an axis."""
+    first = wp.where(axis == 0, 1, 0)
+    second = wp.where(axis == 2, 1, 2)
+    v = wp.vec3()
+    v[first] = wp.where((bits & 1) != 0, 1.0, -1.0)
+    v[second] = wp.where((bits & 2) != 0, 1.0, -1.0)
+    return v
+
+
+@wp.func
+def support_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, code: int, normal: wp.vec3):
+    """Nearest points of the two edges that an edge axis stands for."""
+    i = code // 3
+    j = code % 3
+    c_f = edge_center(half_f, i, normal)
+    local = edge_center(half_o, j, -(wp.transpose(r) * normal))
+    c_o = t + r * local
+    a = wp.vec3()
+    a[i] = 1.0
+    b = column(r, j)
+    at = nearest_parameters(a, b, c_o - c_f, half_f[i], half_o[j])
+    inside = wp.abs(at[0]) < half_f[i] and wp.abs(at[1]) < half_o[j]
+    return c_f + a * at[0], c_o + b * at[1], edge_name(i, c_f) * 12 + edge_name(j, local), inside
+
+
+@wp.func
+def face_points(
+    r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, on_f: bool, axis: int, limit: float
+):
+    """Clip against a face of either box: points on f with separations, names, normal f to o."""
+    points = wp.mat44()
+    names = wp.vec4i(-1, -1, -1, -1)
+    incident = int(0)
+    normal = wp.vec3()
+    if on_f:
+        sign = wp.where(t[axis] < 0.0, -1.0, 1.0)
+        points, names, incident = clip_faces(half_f, half_o, r, t, axis, sign, limit)
+        normal[axis] = sign
+        incident += wp.where(sign > 0.0, 6, 0) + 12 * axis
+    else:
+        rt = wp.transpose(r)
+        back = -(rt * t)
+        sign = wp.where(back[axis] < 0.0, -1.0, 1.0)
+        points, names, incident = clip_faces(half_o, half_f, rt, back, axis, sign, limit)
+        normal = column(r, axis) * (-sign)
+        incident += wp.where(sign > 0.0, 6, 0) + 12 * axis + 36
+        for k in range(4):
+            # From the reference face of o to the incident face of f.
+            p = wp.vec3(points[k, 0], points[k, 1], points[k, 2])
+            p = t + r * p - normal * points[k, 3]
+            points[k, 0] = p[0]
+            points[k, 1] = p[1]
+            points[k, 2] = p[2]
+    for k in range(4):
+        if names[k] >= 0:
+            names[k] = names[k] + (incident << 6)
+    return points, names, normal
+
+
+@wp.func
+def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limit: float):
+    """Manifold of two boxes in the frame of f.
+
+    Returns:
+        Rows (point on f, separation), identities ascending with −1 for absent rows,
+        and the normal from f to o.
+    """
+    points = wp.mat44()
+    names = wp.vec4i(-1, -1, -1, -1)
+    normal = wp.vec3()
+    s_f, axis_f, s_o, axis_o = best_faces(r, t, half_f, half_o)
+    least = wp.min(wp.min(half_f), wp.min(half_o))
+    band = PREFERENCE * least
+    noise = NOISE * (wp.max(half_f) + wp.max(half_o))
+    if wp.max(s_f, s_o) < limit:
+        on_f = s_f >= s_o - band - noise
+        face = wp.max(s_f, s_o)
+        s, code, axis_normal = best_edges(r, t, half_f, half_o, face + band)
+        if code < 0:
+            points, names, normal = face_points(
+                r, t, half_f, half_o, on_f, wp.where(on_f, axis_f, axis_o), limit
+            )
+            if names[3] < 0:
+                # Nothing of the incident face lies over this face; the other box's may.
+                points, names, normal = face_points(
+                    r, t, half_f, half_o, not on_f, wp.where(on_f, axis_o, axis_f), limit
+                )
+        if names[3] < 0 and (code < 0 or s < limit):
+            p_f, p_o, name, inside = support_edges(
+                r, t, half_f, half_o, wp.max(code, 0), axis_normal
+            )
+            if code < 0 or (s > 0.0 and not inside):
+                p_f, p_o, name = nearest_edges(r, t, half_f, half_o)
+            normal = axis_normal
+            separation = wp.dot(normal, p_o - p_f)
+            if code < 0 or s > 0.0:
+                separation = wp.length(p_o - p_f)
+                normal = (p_o - p_f) / separation
+            if separation < limit and (s > 0.0 or code >= 0):
+                names[3] = EDGE_FEATURE + name
+                for k in range(3):
+                    points[3, k] = p_f[k]
+                points[3, 3] = separation
+    return points, names, normal
+
+
+@wp.kernel
+def collide_boxes(
+    family: wp.array[wp.int32],
+    pair_item: wp.array[wp.vec4i],
+    pair_environment: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    shape_type: wp.array[wp.int32],
+    shape_body: wp.array[wp.int32],
+    shape_size: wp.array[wp.vec3],
+    shape_radius: wp.array[wp.float32],
+    shape_center: wp.array[wp.vec3],
+    shape_vertices: wp.array[wp.vec2i],
+    hull_vertex: wp.array[wp.vec3],
+    local_pose: wp.array[wp.transform],
+    contact_offset: wp.array[wp.float32],
+    margin: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    # outputs
+    count_out: wp.array[wp.int32],
+    anchor_out: wp.array[wp.vec3],
+    normal_out: wp.array[wp.vec3],
+    separation_out: wp.array[wp.float32],
+    feature_out: wp.array[wp.int32],
+):
+    """One thread a pair; the frame shape f is the larger box."""
+    pair = family[wp.tid()]
+    item = pair_item[pair]
+    f = item[0]
+    o = item[1]
+    local_f = local_pose[item[2]]
+    local_o = local_pose[item[3]]
+    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
+    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
+    t = wp.transform_get_translation(x)
+    q = wp.transform_get_rotation(x)
+    count = int(0)
+    if wp.length(t) - shape_radius[f] - shape_radius[o] < limit:
+        points, names, n = box_manifold(wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit)
+        q_f = pair_rotation(shape_body[f], body_pose, local_f)
+        for k in range(4):
+            if names[k] >= 0:
+                p = wp.vec3(points[k, 0], points[k, 1], points[k, 2])
+                separation = points[k, 3]
+                store_point(
+                    slot_start[pair] + count,
+                    wp.where(f < o, 0, 1),
+                    wp.transform_point(local_f, p),
+                    wp.transform_point(local_o, wp.quat_rotate_inv(q, p + n * separation - t)),
+                    wp.quat_rotate(q_f, n),
+                    separation,
+                    names[k],
+                    anchor_out,
+                    normal_out,
+                    separation_out,
+                    feature_out,
+                )
+                count += 1
+    count_out[pair] = count
