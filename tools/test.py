@@ -69,6 +69,15 @@ def summarise(reports: Mapping[str, Counts], sessions: Mapping[str, bool]) -> tu
     return total, broken
 
 
+def read_sessions(path: pathlib.Path) -> dict[str, bool]:
+    """Whether each session of a nox report succeeded; a session that skips itself did."""
+    entries = json.loads(path.read_text(encoding="utf-8"))["sessions"]
+    return {
+        (entry["signatures"] or [entry["name"]])[0]: entry["result"] in ("success", "skipped")
+        for entry in entries
+    }
+
+
 def main(arguments: Sequence[str]) -> int:
     """Entry point; exit code 1 when anything failed."""
     home = ROOT / ".nox"
@@ -89,12 +98,7 @@ def main(arguments: Sequence[str]) -> int:
     outcome = home / "reports" / "sessions.json"
     command = [str(python), "-m", "nox", "--report", str(outcome), *(["-s", *arguments] if arguments else [])]
     result = subprocess.run(command, cwd=ROOT, env=environment, check=False)
-    ended = {}
-    if outcome.exists():
-        for entry in json.loads(outcome.read_text(encoding="utf-8"))["sessions"]:
-            ended[entry["signatures"][0] if entry.get("signatures") else entry["name"]] = bool(
-                entry["result_code"]
-            )
+    ended = read_sessions(outcome) if outcome.exists() else {}
     total, broken = summarise({file.stem: read_report(file) for file in reports.glob("*.xml")}, ended)
     if result.returncode and total.failed == 0:
         total += Counts(failed=1)

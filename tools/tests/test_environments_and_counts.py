@@ -1,5 +1,7 @@
 import importlib.util
+import json
 import pathlib
+import subprocess
 import sys
 from types import ModuleType
 
@@ -28,8 +30,6 @@ def test_report_of_a_real_run_is_counted(counting: ModuleType, pytester_run: pat
 
 @pytest.fixture
 def pytester_run(tmp_path: pathlib.Path) -> pathlib.Path:
-    import subprocess
-
     (tmp_path / "test_sample.py").write_text(
         "import pytest\n\n"
         "@pytest.mark.parametrize('x', [1, 2])\ndef test_pass(x): pass\n"
@@ -63,6 +63,21 @@ def test_session_that_breaks_without_a_failing_test_counts(counting: ModuleType)
     )
     assert total.render() == "5 passed, 2 failed, 0 skipped"
     assert broken == ["tests(scene)", "types"]
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "succeeded"),
+    [("success", 1, True), ("skipped", 2, True), ("failed", 0, False), ("aborted", -1, False)],
+)
+def test_only_success_and_skip_are_no_failure(
+    counting: ModuleType, tmp_path: pathlib.Path, result: str, code: int, succeeded: bool
+) -> None:
+    entry = {"name": "tests", "signatures": ["tests(scene)"], "result": result, "result_code": code}
+    (tmp_path / "sessions.json").write_text(
+        json.dumps({"sessions": [entry, {**entry, "name": "lint", "signatures": []}]})
+    )
+    expected = {"tests(scene)": succeeded, "lint": succeeded}
+    assert counting.read_sessions(tmp_path / "sessions.json") == expected
 
 
 def test_uv_looks_where_pip_looks() -> None:
