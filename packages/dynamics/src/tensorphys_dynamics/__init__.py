@@ -1,3 +1,24 @@
-"""Rigid bodies and reduced-coordinate articulations with joints, drives, limits and the constraint solver."""
+"""Rigid bodies and reduced-coordinate articulations: joints, drives, limits and the constraint solver."""
 
-__all__: list[str] = []
+from tensorphys_dynamics.errors import DynamicsError, ModelError, TopologyError
+from tensorphys_dynamics.joint_frames import dof_axis, link_rest_pose
+from tensorphys_dynamics.model import DOF_COLUMNS, LINK_COLUMNS, Model, build_model
+from tensorphys_dynamics.solver import Solver
+from tensorphys_dynamics.state import Control, State
+from tensorphys_dynamics.topology import ArticulationType
+
+__all__ = [
+    "DOF_COLUMNS",
+    "LINK_COLUMNS",
+    "ArticulationType",
+    "Control",
+    "DynamicsError",
+    "Model",
+    "ModelError",
+    "Solver",
+    "State",
+    "TopologyError",
+    "build_model",
+    "dof_axis",
+    "link_rest_pose",
+]

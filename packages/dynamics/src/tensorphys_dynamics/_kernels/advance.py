@@ -1,0 +1,103 @@
+"""Moving one articulation over a substep, and the velocity that is reported at its end."""
+
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.factor import from_u
+from tensorphys_spatial.device import quaternion_integrate
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def move_root(
+    t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, linear: wp.vec3, angular: wp.vec3, h: float
+):
+    """Carry the root: its centre of mass along a line, its orientation at constant angular velocity."""
+    com = m.link_com[t.articulation_link[a]]
+    rotation = wp.transform_get_rotation(s.root_pose[a])
+    centre = wp.transform_get_translation(s.root_pose[a]) + wp.quat_rotate(rotation, com)
+    turned = quaternion_integrate(rotation, h * angular)
+    s.root_pose[a] = wp.transform(centre + h * linear - wp.quat_rotate(turned, com), turned)
+    w.origin_shift[a] = h * linear
+
+
+@wp.func
+def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32]):
+    """Bound the speeds of joints and of a floating root; returns whether the root was bounded."""
+    clamped = int(0)
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    start = t.articulation_velocity[a]
+    if root == 6:
+        link = t.articulation_link[a]
+        linear = wp.length(wp.vec3(v[start], v[start + 1], v[start + 2]))
+        angular = wp.length(wp.vec3(v[start + 3], v[start + 4], v[start + 5]))
+        if linear > m.link_max_linear_velocity[link]:
+            clamped = 1
+            for i in range(3):
+                v[start + i] = v[start + i] * (m.link_max_linear_velocity[link] / linear)
+        if angular > m.link_max_angular_velocity[link]:
+            clamped = 1
+            for i in range(3):
+                v[start + 3 + i] = v[start + 3 + i] * (m.link_max_angular_velocity[link] / angular)
+    for i in range(root, t.type_velocities[kind]):
+        bound = m.dof_max_velocity[t.articulation_dof[a] + i - root]
+        v[start + i] = wp.clamp(v[start + i], -bound, bound)
+    return clamped
+
+
+@wp.func
+def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """Velocity at the time of the positions: half a smooth kick more, where nothing but smooth forces acted."""
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    start = t.articulation_velocity[a]
+    free = wp.where(w.loaded[a] == 0, 1.0, 0.0)
+    for i in range(t.type_velocities[kind]):
+        half = 0.5 * free * w.kick[start + i]
+        if i >= root:
+            dof = t.articulation_dof[a] + i - root
+            if (
+                m.dof_drive_type[dof] != 0
+                or m.dof_passive_stiffness[dof] != 0.0
+                or m.dof_passive_damping[dof] != 0.0
+            ):
+                half = 0.0
+        s.velocity[start + i] = w.free_velocity[start + i] + half
+        s.half_kick[start + i] = half
+    s.root_synced[a] = 0
+    if w.momentum_known[a] == 1:
+        if w.loaded[a] == 0:
+            s.root_synced[a] = 1
+            # the momentum gives the synchronised root velocity; there is nothing to take back
+            for i in range(root):
+                s.half_kick[start + i] = 0.0
+        else:
+            w.momentum_known[a] = 0
+    s.fresh[a] = 0
+
+
+@wp.func
+def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float):
+    """Positions by the velocity of the sweep, then the reported velocity."""
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    start = t.articulation_velocity[a]
+    from_u(t, w, a, w.u_drift, w.free_velocity)
+    bounded = clamp_velocities(t, m, a, w.free_velocity)
+    if root == 6:
+        linear = wp.vec3(w.free_velocity[start], w.free_velocity[start + 1], w.free_velocity[start + 2])
+        angular = wp.vec3(w.free_velocity[start + 3], w.free_velocity[start + 4], w.free_velocity[start + 5])
+        move_root(t, m, s, w, a, linear, angular, h)
+    else:
+        linear = wp.spatial_top(s.root_velocity[a])
+        angular = wp.spatial_bottom(s.root_velocity[a])
+        move_root(t, m, s, w, a, linear, angular, h)
+    for i in range(root, t.type_velocities[kind]):
+        dof = t.articulation_dof[a] + i - root
+        s.dof_position[dof] = s.dof_position[dof] + h * w.free_velocity[start + i]
+    from_u(t, w, a, w.u, w.free_velocity)
+    if clamp_velocities(t, m, a, w.free_velocity) == 1:
+        w.momentum_known[a] = 0
+    synchronise(t, m, s, w, a)

@@ -1,0 +1,176 @@
+"""Structs of arrays that the kernels of this package share; private, they never cross a package border."""
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Tables:
+    """Topology: where each articulation stands in the flat arrays, and the tables of its type."""
+
+    articulation_type: wp.array[wp.int32]
+    articulation_environment: wp.array[wp.int32]
+    articulation_link: wp.array[wp.int32]
+    articulation_dof: wp.array[wp.int32]
+    articulation_velocity: wp.array[wp.int32]
+    articulation_entry: wp.array[wp.int32]
+    environment_articulation: wp.array[wp.int32]
+    link_articulation: wp.array[wp.int32]
+    type_root: wp.array[wp.int32]  # number of root velocities, 0 or 6
+    type_links: wp.array[wp.int32]
+    type_velocities: wp.array[wp.int32]
+    type_link: wp.array[wp.int32]  # start of the type in the link tables below
+    type_velocity: wp.array[wp.int32]  # start of the type in the velocity tables below
+    type_entry: wp.array[wp.int32]  # start of the type in the chain table
+    link_parent: wp.array[wp.int32]
+    link_dof: wp.array[wp.int32]  # first degree of freedom of the link
+    link_dofs: wp.array[wp.int32]
+    link_chain: wp.array[wp.int32]  # last velocity index that moves the link, −1 where none
+    velocity_link: wp.array[wp.int32]
+    velocity_rotational: wp.array[wp.int32]
+    velocity_entry: wp.array[wp.int32]  # first entry of the row
+    velocity_depth: wp.array[wp.int32]  # entries before the diagonal
+    chain: wp.array[wp.int32]
+
+
+@wp.struct
+class ModelData:
+    """Constants between two writes by the user; see `Model` for meaning and units."""
+
+    gravity: wp.array[wp.vec3]
+    link_rest_pose: wp.array[wp.transform]
+    link_mass: wp.array[wp.float32]
+    link_com: wp.array[wp.vec3]
+    link_inertia: wp.array[wp.mat33]
+    link_gravity: wp.array[wp.float32]
+    link_linear_damping: wp.array[wp.float32]
+    link_angular_damping: wp.array[wp.float32]
+    link_max_linear_velocity: wp.array[wp.float32]
+    link_max_angular_velocity: wp.array[wp.float32]
+    link_max_depenetration_velocity: wp.array[wp.float32]
+    dof_axis: wp.array[wp.vec3]
+    dof_anchor: wp.array[wp.vec3]
+    dof_armature: wp.array[wp.float32]
+    dof_lower: wp.array[wp.float32]
+    dof_upper: wp.array[wp.float32]
+    dof_drive_type: wp.array[wp.int32]
+    dof_stiffness: wp.array[wp.float32]
+    dof_damping: wp.array[wp.float32]
+    dof_max_force: wp.array[wp.float32]
+    dof_max_velocity: wp.array[wp.float32]
+    dof_passive_stiffness: wp.array[wp.float32]
+    dof_passive_damping: wp.array[wp.float32]
+    dof_spring_reference: wp.array[wp.float32]
+
+
+@wp.struct
+class StateData:
+    """What the next step reads; see `State` for meaning and units."""
+
+    root_pose: wp.array[wp.transform]
+    root_velocity: wp.array[wp.spatial_vector]
+    velocity: wp.array[wp.float32]
+    dof_position: wp.array[wp.float32]
+    half_kick: wp.array[wp.float32]
+    root_synced: wp.array[wp.int32]
+    fresh: wp.array[wp.int32]
+    dof_saturation: wp.array[wp.int32]
+    dof_limit_force: wp.array[wp.float32]
+    link_pose: wp.array[wp.transform]
+    link_velocity: wp.array[wp.spatial_vector]
+    previous_actuation: wp.array[wp.float32]
+    previous_force: wp.array[wp.vec3]
+    previous_torque: wp.array[wp.vec3]
+
+
+@wp.struct
+class ControlData:
+    """Inputs of a step; see `Control` for meaning and units."""
+
+    position_target: wp.array[wp.float32]
+    velocity_target: wp.array[wp.float32]
+    actuation: wp.array[wp.float32]
+    link_force: wp.array[wp.vec3]
+    link_torque: wp.array[wp.vec3]
+
+
+@wp.struct
+class Scratch:
+    """Quantities of one substep. Vectors are in environment axes; positions are relative to the root link's
+    origin, spatial vectors are taken about the root link's centre of mass."""
+
+    link_position: wp.array[wp.vec3]
+    link_rotation: wp.array[wp.quat]
+    link_com_offset: wp.array[wp.vec3]  # centre of mass relative to that of the root link
+    link_inertia: wp.array[wp.mat33]  # about the link's centre of mass
+    link_angular: wp.array[wp.vec3]
+    link_linear: wp.array[wp.vec3]
+    link_angular_rate: wp.array[wp.vec3]  # velocity-product acceleration
+    link_linear_rate: wp.array[wp.vec3]
+    link_force: wp.array[wp.vec3]  # force on the subtree less its rate of momentum
+    link_torque: wp.array[wp.vec3]
+    subtree_mass: wp.array[wp.float32]
+    subtree_moment: wp.array[wp.vec3]  # mass times centre of mass
+    subtree_inertia: wp.array[wp.mat33]
+    motion_angular: wp.array[wp.vec3]  # joint motion of each velocity index
+    motion_linear: wp.array[wp.vec3]
+    force: wp.array[wp.float32]  # generalized force, by velocity index
+    drive_force: wp.array[wp.float32]  # force of the drive at the velocity `free_velocity`, by velocity index
+    drive_gain: wp.array[wp.float32]  # h k + d of an unsaturated drive, by velocity index
+    kick: wp.array[wp.float32]  # change of velocity by smooth forces in the substep
+    free_velocity: wp.array[wp.float32]
+    inverse_root: wp.array[wp.float32]  # D^-1/2
+    u: wp.array[wp.float32]  # D^1/2 L v
+    u_drift: wp.array[wp.float32]
+    mass_entry: wp.array[wp.float32]
+    factor_entry: wp.array[wp.float32]
+    dof_row: wp.array[wp.float32]  # D^-1/2 L^-T e_d, stored like a row of the mass matrix
+    dof_row_flag: wp.array[wp.int32]  # bit 0: limit row, bit 1: drive row, by velocity index
+    dof_row_mass: wp.array[wp.float32]  # 1 / |row|²
+    dof_limit_impulse: wp.array[wp.float32]
+    dof_slack_impulse: wp.array[wp.float32]
+    momentum_linear: wp.array[wp.vec3]
+    momentum_angular: wp.array[wp.vec3]
+    momentum_known: wp.array[wp.int32]
+    origin_shift: wp.array[wp.vec3]
+    loaded: wp.array[wp.int32]  # whether a contact or limit carried force in the substep
+
+
+@wp.struct
+class ContactData:
+    """Contacts as the collision pipeline hands them over; see `protocols.Contacts`."""
+
+    slot_start: wp.array[wp.int32]
+    count: wp.array[wp.int32]
+    environment: wp.array[wp.int32]
+    body0: wp.array[wp.int32]
+    body1: wp.array[wp.int32]
+    anchor0: wp.array[wp.vec3]
+    anchor1: wp.array[wp.vec3]
+    normal: wp.array[wp.vec3]
+    rest_distance: wp.array[wp.float32]
+    key: wp.array[wp.int64]
+    static_friction: wp.array[wp.float32]
+    dynamic_friction: wp.array[wp.float32]
+    restitution: wp.array[wp.float32]
+
+
+@wp.struct
+class ContactRows:
+    """Rows of the contacts of one substep; the three directions of a contact are its normal and two tangents."""
+
+    y: wp.array2d[wp.vec3]  # D^-1/2 L^-T J^T along the chain of an end, row 2 slot + end
+    ends: wp.array[wp.vec4i]  # (velocity start, entry start in the chain table, length) packed per end
+    separation: wp.array[wp.float32]
+    tangent: wp.array[wp.vec3]
+    inverse: wp.array[wp.vec4]  # (1/A_nn, and the inverse of the tangential 2×2 block: xx, xy, yy)
+    coupling: wp.array[wp.vec3]  # (A_tn, A_sn, largest eigenvalue of the tangential block)
+    prescribed: wp.array[wp.vec3]  # relative velocity from prescribed roots
+    bounce: wp.array[wp.float32]  # separating speed asked for by restitution, −1 where none
+    impulse: wp.array[wp.vec3]  # (normal, tangent, second tangent) in the substep
+    total: wp.array[wp.vec3]  # impulse on body 0 over the step, environment axes
+    normal_total: wp.array[wp.float32]
+    previous_count: wp.array[wp.int32]
+    previous_key: wp.array[wp.int64]
+    previous_force: wp.array[wp.vec3]  # force on body 0 in the last substep of the previous step

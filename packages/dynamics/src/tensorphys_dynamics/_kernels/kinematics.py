@@ -1,0 +1,192 @@
+"""Link poses, joint motions and velocities of one articulation, and its root velocity from its momentum."""
+
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
+from tensorphys_spatial.device import inertia_rotate
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def point_inertia(mass: float, c: wp.vec3):
+    """Inertia of a point mass at c about the origin."""
+    return mass * (wp.dot(c, c) * wp.identity(n=3, dtype=float) - wp.outer(c, c))
+
+
+@wp.func
+def root_motion(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """Pose and velocity of the root link; returns the offset of its centre of mass from its origin."""
+    kind = t.articulation_type[a]
+    link = t.articulation_link[a]
+    start = t.articulation_velocity[a]
+    rotation = wp.transform_get_rotation(s.root_pose[a])
+    origin = wp.quat_rotate(rotation, m.link_com[link])
+    w.link_position[link] = wp.vec3(0.0, 0.0, 0.0)
+    w.link_rotation[link] = rotation
+    if t.type_root[kind] == 6:
+        w.link_linear[link] = wp.vec3(s.velocity[start], s.velocity[start + 1], s.velocity[start + 2])
+        w.link_angular[link] = wp.vec3(s.velocity[start + 3], s.velocity[start + 4], s.velocity[start + 5])
+        for i in range(3):
+            axis = wp.vec3(0.0, 0.0, 0.0)
+            axis[i] = 1.0
+            w.motion_linear[start + i] = axis
+            w.motion_angular[start + i] = wp.vec3(0.0, 0.0, 0.0)
+            w.motion_linear[start + 3 + i] = wp.vec3(0.0, 0.0, 0.0)
+            w.motion_angular[start + 3 + i] = axis
+    else:
+        w.link_linear[link] = wp.spatial_top(s.root_velocity[a])
+        w.link_angular[link] = wp.spatial_bottom(s.root_velocity[a])
+    return origin
+
+
+@wp.func
+def link_motion(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, local: int, origin: wp.vec3):
+    """Pose, joint motions and velocity of a link whose parent is done."""
+    kind = t.articulation_type[a]
+    row = t.type_link[kind] + local
+    base = t.articulation_link[a]
+    link = base + local
+    parent = base + t.link_parent[row]
+    rest = m.link_rest_pose[link]
+    rotation = w.link_rotation[parent]
+    position = w.link_position[parent] + wp.quat_rotate(rotation, wp.transform_get_translation(rest))
+    rotation = wp.normalize(rotation * wp.transform_get_rotation(rest))
+    angular = w.link_angular[parent]
+    linear = w.link_linear[parent]
+    for k in range(t.link_dofs[row]):
+        local_dof = t.link_dof[row] + k
+        dof = t.articulation_dof[a] + local_dof
+        index = t.articulation_velocity[a] + t.type_root[kind] + local_dof
+        axis = wp.quat_rotate(rotation, m.dof_axis[dof])
+        motion_angular = wp.vec3(0.0, 0.0, 0.0)
+        motion_linear = axis
+        if t.velocity_rotational[t.type_velocity[kind] + t.type_root[kind] + local_dof] == 1:
+            pivot = position + wp.quat_rotate(rotation, m.dof_anchor[dof])
+            rotation = rotation * wp.quat_from_axis_angle(m.dof_axis[dof], s.dof_position[dof])
+            position = pivot - wp.quat_rotate(rotation, m.dof_anchor[dof])
+            motion_angular = axis
+            motion_linear = wp.cross(pivot - origin, axis)
+        else:
+            position = position + axis * s.dof_position[dof]
+        w.motion_angular[index] = motion_angular
+        w.motion_linear[index] = motion_linear
+        angular = angular + motion_angular * s.velocity[index]
+        linear = linear + motion_linear * s.velocity[index]
+    w.link_position[link] = position
+    w.link_rotation[link] = rotation
+    w.link_angular[link] = angular
+    w.link_linear[link] = linear
+
+
+@wp.func
+def link_masses(m: ModelData, w: Scratch, link: int, origin: wp.vec3):
+    """Centre of mass and inertia of a link in environment axes."""
+    rotation = w.link_rotation[link]
+    w.link_com_offset[link] = w.link_position[link] + wp.quat_rotate(rotation, m.link_com[link]) - origin
+    w.link_inertia[link] = inertia_rotate(m.link_inertia[link], rotation)
+
+
+@wp.func
+def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """Set the root velocity of a floating base so that the known total momentum holds, joint velocities kept.
+
+    The momentum is linear in the root velocity: with the composite mass, centre c and inertia about it,
+    Δω = I⁻¹ (ΔL − c × Δp) and Δv = Δp / m − Δω × c [Featherstone 2008, §2.13]. Where no momentum is known
+    it is only measured.
+    """
+    kind = t.articulation_type[a]
+    base = t.articulation_link[a]
+    mass = float(0.0)
+    moment = wp.vec3(0.0, 0.0, 0.0)
+    inertia = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    p = wp.vec3(0.0, 0.0, 0.0)
+    angular = wp.vec3(0.0, 0.0, 0.0)
+    for local in range(t.type_links[kind]):
+        link = base + local
+        c = w.link_com_offset[link]
+        velocity = w.link_linear[link] + wp.cross(w.link_angular[link], c)
+        mass += m.link_mass[link]
+        moment += m.link_mass[link] * c
+        inertia += w.link_inertia[link] + point_inertia(m.link_mass[link], c)
+        p += m.link_mass[link] * velocity
+        angular += w.link_inertia[link] * w.link_angular[link] + wp.cross(c, m.link_mass[link] * velocity)
+    if w.momentum_known[a] == 1:
+        shift = w.origin_shift[a]
+        target_p = w.momentum_linear[a]
+        target_angular = w.momentum_angular[a] - wp.cross(shift, target_p)
+        centre = moment / mass
+        about_centre = inertia - point_inertia(mass, centre)
+        dp = target_p - p
+        turn = wp.inverse(about_centre) * (target_angular - angular - wp.cross(centre, dp))
+        move = dp / mass - wp.cross(turn, centre)
+        start = t.articulation_velocity[a]
+        for i in range(3):
+            s.velocity[start + i] = s.velocity[start + i] + move[i]
+            s.velocity[start + 3 + i] = s.velocity[start + 3 + i] + turn[i]
+        for local in range(t.type_links[kind]):
+            w.link_linear[base + local] = w.link_linear[base + local] + move
+            w.link_angular[base + local] = w.link_angular[base + local] + turn
+        p = target_p
+        angular = target_angular
+    w.momentum_linear[a] = p
+    w.momentum_angular[a] = angular
+
+
+@wp.func
+def articulation_kinematics(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """All kinematics of one articulation."""
+    kind = t.articulation_type[a]
+    base = t.articulation_link[a]
+    origin = root_motion(t, m, s, w, a)
+    link_masses(m, w, base, origin)
+    for local in range(1, t.type_links[kind]):
+        link_motion(t, m, s, w, a, local, origin)
+        link_masses(m, w, base + local, origin)
+    if t.type_root[kind] == 6:
+        momentum_root(t, m, s, w, a)
+
+
+@wp.func
+def publish_links(t: Tables, s: StateData, w: Scratch, a: int):
+    """Write link poses and velocities of the centres of mass."""
+    base = t.articulation_link[a]
+    root = wp.transform_get_translation(s.root_pose[a])
+    for local in range(t.type_links[t.articulation_type[a]]):
+        link = base + local
+        angular = w.link_angular[link]
+        linear = w.link_linear[link] + wp.cross(angular, w.link_com_offset[link])
+        s.link_pose[link] = wp.transform(root + w.link_position[link], w.link_rotation[link])
+        s.link_velocity[link] = wp.spatial_vector(linear, angular)
+
+
+@wp.kernel
+def update_written(
+    t: Tables,
+    m: ModelData,
+    w: Scratch,
+    every: wp.int32,
+    # outputs
+    s: StateData,
+    previous_count_out: wp.array[wp.int32],
+):
+    """Derive link state of articulations that a setter wrote, and forget what was warm in their environments."""
+    a = wp.tid()
+    if s.fresh[a] == 1 or every == 1:
+        w.momentum_known[a] = 0
+        articulation_kinematics(t, m, s, w, a)
+        publish_links(t, s, w, a)
+    if s.fresh[a] == 1:
+        previous_count_out[t.articulation_environment[a]] = 0
+        kind = t.articulation_type[a]
+        s.root_synced[a] = 0
+        for i in range(t.type_velocities[kind]):
+            s.half_kick[t.articulation_velocity[a] + i] = 0.0
+        for i in range(t.type_velocities[kind] - t.type_root[kind]):
+            dof = t.articulation_dof[a] + i
+            s.dof_saturation[dof] = 0
+            s.dof_limit_force[dof] = 0.0
+            s.previous_actuation[dof] = 0.0
+        for i in range(t.type_links[kind]):
+            s.previous_force[t.articulation_link[a] + i] = wp.vec3(0.0, 0.0, 0.0)
+            s.previous_torque[t.articulation_link[a] + i] = wp.vec3(0.0, 0.0, 0.0)

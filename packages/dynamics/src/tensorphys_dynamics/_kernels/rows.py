@@ -1,0 +1,240 @@
+"""Rows of the contacts of one substep, in the variable u = D^½ L v of each articulation.
+
+A contact acts on one or two ends. For an end on a link, the row Y = D^-½ L^-T Jᵀ has entries on the chain of
+that link only, |Y|² is its inverse inertia, and u ← u + Y λ applies an impulse, so neither M⁻¹Jᵀ nor J is kept.
+"""
+
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import (
+    ContactData,
+    ContactRows,
+    ModelData,
+    Scratch,
+    StateData,
+    Tables,
+)
+from tensorphys_spatial.device import orthonormal_basis
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func
+def end_tables(t: Tables, body: int):
+    """(velocity start, start in the chain table, length, articulation) of the chain that moves a body."""
+    result = wp.vec4i(0, 0, 0, -1)
+    if body >= 0:
+        a = t.link_articulation[body]
+        kind = t.articulation_type[a]
+        last = t.link_chain[t.type_link[kind] + body - t.articulation_link[a]]
+        result = wp.vec4i(t.articulation_velocity[a], 0, 0, a)
+        if last >= 0:
+            row = t.type_velocity[kind] + last
+            result[1] = t.type_entry[kind] + t.velocity_entry[row]
+            result[2] = t.velocity_depth[row] + 1
+    return result
+
+
+@wp.func
+def fill_end(
+    t: Tables,
+    s: StateData,
+    w: Scratch,
+    r: ContactRows,
+    row: int,
+    end: wp.vec4i,
+    lever: wp.vec3,
+    basis: wp.mat33,
+):
+    """Write J of an end (rows of `basis` are signed directions) and return J v at the synchronised velocity."""
+    v = wp.vec3(0.0, 0.0, 0.0)
+    for p in range(end[2]):
+        index = end[0] + t.chain[end[1] + p]
+        j = basis * (w.motion_linear[index] + wp.cross(w.motion_angular[index], lever))
+        r.y[row, p] = j
+        v += j * s.velocity[index]
+    return v
+
+
+@wp.func
+def solve_end(t: Tables, w: Scratch, r: ContactRows, row: int, end: wp.vec4i):
+    """Turn J into Y in place; returns Y Yᵀ."""
+    total = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if end[2] > 0:
+        a = end[3]
+        kind = t.articulation_type[a]
+        entry = t.articulation_entry[a]
+        first = t.type_velocity[kind]
+        for step in range(end[2]):
+            p = end[2] - 1 - step
+            index = t.chain[end[1] + p]
+            other = entry + t.velocity_entry[first + index]
+            y = r.y[row, p]
+            for k in range(p):
+                r.y[row, k] = r.y[row, k] - w.factor_entry[other + k] * y
+            y = y * w.inverse_root[end[0] + index]
+            r.y[row, p] = y
+            total += wp.outer(y, y)
+    return total
+
+
+@wp.func
+def shared_chain(t: Tables, r: ContactRows, slot: int, end0: wp.vec4i, end1: wp.vec4i):
+    """Y₀ Y₁ᵀ + Y₁ Y₀ᵀ over the velocities that move both ends."""
+    total = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if end0[3] == end1[3] and end0[3] >= 0:
+        for p in range(wp.min(end0[2], end1[2])):
+            if t.chain[end0[1] + p] == t.chain[end1[1] + p]:
+                cross = wp.outer(r.y[2 * slot, p], r.y[2 * slot + 1, p])
+                total += cross + wp.transpose(cross)
+    return total
+
+
+@wp.func
+def root_centre(t: Tables, m: ModelData, s: StateData, end: wp.vec4i):
+    """Centre of mass of the root link, about which the joint motions of the articulation are taken."""
+    centre = wp.vec3(0.0, 0.0, 0.0)
+    if end[3] >= 0:
+        centre = wp.transform_point(s.root_pose[end[3]], m.link_com[t.articulation_link[end[3]]])
+    return centre
+
+
+@wp.func
+def prescribed_velocity(t: Tables, s: StateData, end: wp.vec4i, lever: wp.vec3):
+    """Velocity of a point of an articulation whose root is moved by hand."""
+    v = wp.vec3(0.0, 0.0, 0.0)
+    if end[3] >= 0:
+        if t.type_root[t.articulation_type[end[3]]] == 0:
+            root = s.root_velocity[end[3]]
+            v = wp.spatial_top(root) + wp.cross(wp.spatial_bottom(root), lever)
+    return v
+
+
+@wp.func
+def write_inverse(r: ContactRows, slot: int, a: wp.mat33):
+    """Keep what the sweep needs of the 3×3 inverse inertia of a contact."""
+    # a frictionless direction of a body that cannot turn may have no tangential response
+    axx = wp.max(a[1, 1], 1.0e-12)
+    ayy = wp.max(a[2, 2], 1.0e-12)
+    axy = a[1, 2]
+    determinant = wp.max(axx * ayy - axy * axy, 1.0e-12 * axx * ayy)
+    largest = 0.5 * (axx + ayy) + wp.sqrt(0.25 * (axx - ayy) * (axx - ayy) + axy * axy)
+    normal = wp.where(a[0, 0] > 0.0, 1.0 / wp.max(a[0, 0], 1.0e-30), 0.0)
+    r.inverse[slot] = wp.vec4(normal, ayy / determinant, -axy / determinant, axx / determinant)
+    r.coupling[slot] = wp.vec3(a[0, 1], a[0, 2], largest)
+
+
+@wp.func
+def substep_point(t: Tables, s: StateData, w: Scratch, body: int, anchor: wp.vec3):
+    """Anchor of a contact at the positions of this substep, in the environment frame."""
+    point = anchor
+    if body >= 0:
+        root = wp.transform_get_translation(s.root_pose[t.link_articulation[body]])
+        point = root + w.link_position[body] + wp.quat_rotate(w.link_rotation[body], anchor)
+    return point
+
+
+@wp.kernel
+def contact_rows(
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    k: ContactData,
+    time_step: wp.array[wp.float32],
+    bounce_threshold: wp.array[wp.float32],
+    substeps: wp.int32,
+    # outputs
+    r: ContactRows,
+):
+    """One contact: ends, separation, rows and inverse inertia at the positions of this substep."""
+    slot = wp.tid()
+    environment = k.environment[slot]
+    if slot - k.slot_start[environment] >= k.count[environment]:
+        return
+    h = time_step[0] / float(substeps)
+    body0 = k.body0[slot]
+    body1 = k.body1[slot]
+    n = k.normal[slot]
+    t1, t2 = orthonormal_basis(n)
+    p0 = substep_point(t, s, w, body0, k.anchor0[slot])
+    p1 = substep_point(t, s, w, body1, k.anchor1[slot])
+    separation = wp.dot(n, p0 - p1) - k.rest_distance[slot]
+    basis = wp.matrix_from_rows(n, t1, t2)
+    point = 0.5 * (p0 + p1)
+    end0 = end_tables(t, body0)
+    end1 = end_tables(t, body1)
+    lever0 = point - root_centre(t, m, s, end0)
+    lever1 = point - root_centre(t, m, s, end1)
+    v = fill_end(t, s, w, r, 2 * slot, end0, lever0, basis)
+    v += fill_end(t, s, w, r, 2 * slot + 1, end1, lever1, -basis)
+    moved = basis * (prescribed_velocity(t, s, end0, lever0) - prescribed_velocity(t, s, end1, lever1))
+    a = solve_end(t, w, r, 2 * slot, end0) + solve_end(t, w, r, 2 * slot + 1, end1)
+    a += shared_chain(t, r, slot, end0, end1)
+    write_inverse(r, slot, a)
+    r.ends[2 * slot] = end0
+    r.ends[2 * slot + 1] = end1
+    r.separation[slot] = separation
+    r.tangent[slot] = t1
+    r.prescribed[slot] = moved
+    approach = v[0] + moved[0]
+    bounce = float(-1.0)
+    if k.restitution[slot] > 0.0 and approach < -bounce_threshold[0] and separation + h * approach <= 0.0:
+        bounce = -k.restitution[slot] * approach
+    r.bounce[slot] = bounce
+
+
+@wp.kernel
+def match_contacts(
+    k: ContactData,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    # outputs
+    r: ContactRows,
+):
+    """Give each contact the force that the contact of its key carried; both lists are sorted by key.
+
+    Impulses start in environment axes; the first sweep turns them into the basis of the contact.
+    """
+    environment = wp.tid()
+    start = k.slot_start[environment]
+    h = time_step[0] / float(substeps)
+    old = int(0)
+    for i in range(k.count[environment]):
+        slot = start + i
+        key = k.key[slot]
+        force = wp.vec3(0.0, 0.0, 0.0)
+        while old < r.previous_count[environment] and r.previous_key[start + old] < key:
+            old += 1
+        if old < r.previous_count[environment]:
+            if r.previous_key[start + old] == key:
+                force = r.previous_force[start + old]
+        n = k.normal[slot]
+        t1, t2 = orthonormal_basis(n)
+        r.impulse[slot] = h * wp.vec3(wp.dot(force, n), wp.dot(force, t1), wp.dot(force, t2))
+        r.total[slot] = wp.vec3(0.0, 0.0, 0.0)
+        r.normal_total[slot] = 0.0
+
+
+@wp.kernel
+def keep_contacts(
+    k: ContactData,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    # outputs
+    r: ContactRows,
+):
+    """Keep key and force of each contact for the next step."""
+    slot = wp.tid()
+    environment = k.environment[slot]
+    local = slot - k.slot_start[environment]
+    if local == 0:
+        r.previous_count[environment] = k.count[environment]
+    if local >= k.count[environment]:
+        return
+    n = k.normal[slot]
+    t1 = r.tangent[slot]
+    impulse = r.impulse[slot]
+    h = time_step[0] / float(substeps)
+    r.previous_key[slot] = k.key[slot]
+    r.previous_force[slot] = (n * impulse[0] + t1 * impulse[1] + wp.cross(n, t1) * impulse[2]) / h

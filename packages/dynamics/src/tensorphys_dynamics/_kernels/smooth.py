@@ -1,0 +1,337 @@
+"""Smooth part of a substep: mass matrix, bias and drive forces of one articulation, and its free velocity.
+
+The scheme is a leapfrog whose reported velocity is synchronised with the positions. With the half-time
+velocity v₋ and the extrapolated v at the time of the positions q, a kick of length h is
+v₊ = v₋ + h a(q, v), then q ← q + h v₊, then v ← v₊ + h a / 2 where nothing but smooth forces acts. The last
+term is kept as `half_kick` and taken back at the next kick. Drives and passive springs act implicitly over the
+whole kick: M + h (h K + D) is factorised, so all of them are solved together.
+"""
+
+import warp as wp
+
+from tensorphys_dynamics._kernels.advance import advance_articulation
+from tensorphys_dynamics._kernels.arrays import ControlData, ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.factor import dof_response, factorize, solve, to_u
+from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
+
+wp.set_module_options({"enable_backward": False})
+
+FREE_SATURATION = wp.constant(1)
+LOADED_SATURATION = wp.constant(2)
+UNBOUNDED = wp.constant(1.0e30)
+
+
+@wp.func
+def link_rates(t: Tables, s: StateData, w: Scratch, a: int, local: int):
+    """Velocity-product acceleration of a link whose parent is done."""
+    kind = t.articulation_type[a]
+    row = t.type_link[kind] + local
+    base = t.articulation_link[a]
+    parent = base + t.link_parent[row]
+    angular = w.link_angular[parent]
+    linear = w.link_linear[parent]
+    angular_rate = w.link_angular_rate[parent]
+    linear_rate = w.link_linear_rate[parent]
+    for k in range(t.link_dofs[row]):
+        index = t.articulation_velocity[a] + t.type_root[kind] + t.link_dof[row] + k
+        rate = s.velocity[index]
+        motion_angular = w.motion_angular[index] * rate
+        motion_linear = w.motion_linear[index] * rate
+        angular += motion_angular
+        linear += motion_linear
+        angular_rate += wp.cross(angular, motion_angular)
+        linear_rate += wp.cross(angular, motion_linear) + wp.cross(linear, motion_angular)
+    w.link_angular_rate[base + local] = angular_rate
+    w.link_linear_rate[base + local] = linear_rate
+
+
+@wp.func
+def link_wrench(
+    m: ModelData, w: Scratch, link: int, gravity: wp.vec3, force: wp.vec3, torque: wp.vec3, h: float
+):
+    """Forces on a link less its rate of momentum, and its inertia with implicit damping.
+
+    Returns the external part of the wrench (force, torque about the root's centre of mass with the motion of
+    the lever over half a substep) for the momentum.
+    """
+    mass = m.link_mass[link]
+    c = w.link_com_offset[link]
+    angular = w.link_angular[link]
+    velocity = w.link_linear[link] + wp.cross(angular, c)
+    # rate of momentum about the centre of mass: m a_c and I α + ω × I ω
+    alpha = w.link_angular_rate[link]
+    classical = w.link_linear_rate[link] + wp.cross(alpha, c) + wp.cross(angular, velocity)
+    spin = w.link_inertia[link] * angular
+    rate_angular = w.link_inertia[link] * alpha + wp.cross(angular, spin)
+    external = force + gravity * (mass * m.link_gravity[link])
+    linear_damping = m.link_linear_damping[link]
+    angular_damping = m.link_angular_damping[link]
+    f = external - mass * classical - (linear_damping * mass) * velocity
+    n = torque - rate_angular - angular_damping * spin
+    w.link_force[link] = f
+    w.link_torque[link] = n + wp.cross(c, f)
+    heavy = mass * (1.0 + h * linear_damping)
+    w.subtree_mass[link] = heavy
+    w.subtree_moment[link] = heavy * c
+    w.subtree_inertia[link] = w.link_inertia[link] * (1.0 + h * angular_damping) + point_inertia(heavy, c)
+    return external, torque + wp.cross(c + velocity * (0.5 * h), external)
+
+
+@wp.func
+def wrenches(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float, first: int):
+    """Wrenches and inertias of all links, gathered over subtrees; advances the known momentum by half-kicks.
+
+    In the first substep after a change of applied forces, the kick straddles the change and takes their mean.
+    """
+    kind = t.articulation_type[a]
+    base = t.articulation_link[a]
+    gravity = m.gravity[t.articulation_environment[a]]
+    blend = wp.where(first == 1 and s.fresh[a] == 0, 0.5, 0.0)
+    w.link_angular_rate[base] = wp.vec3(0.0, 0.0, 0.0)
+    w.link_linear_rate[base] = -wp.cross(w.link_angular[base], w.link_linear[base])
+    p = wp.vec3(0.0, 0.0, 0.0)
+    angular = wp.vec3(0.0, 0.0, 0.0)
+    damped = float(0.0)
+    for local in range(t.type_links[kind]):
+        link = base + local
+        if local > 0:
+            link_rates(t, s, w, a, local)
+        force = c.link_force[link] + blend * (s.previous_force[link] - c.link_force[link])
+        torque = c.link_torque[link] + blend * (s.previous_torque[link] - c.link_torque[link])
+        f, n = link_wrench(m, w, link, gravity, force, torque, h)
+        p += f
+        angular += n
+        damped += m.link_linear_damping[link] + m.link_angular_damping[link]
+    w.momentum_linear[a] = w.momentum_linear[a] + h * p
+    w.momentum_angular[a] = w.momentum_angular[a] + h * angular
+    w.momentum_known[a] = wp.where(damped == 0.0 and t.type_root[kind] == 6, 1, 0)
+    for step in range(t.type_links[kind] - 1):
+        local = t.type_links[kind] - 1 - step
+        link = base + local
+        parent = base + t.link_parent[t.type_link[kind] + local]
+        w.link_force[parent] = w.link_force[parent] + w.link_force[link]
+        w.link_torque[parent] = w.link_torque[parent] + w.link_torque[link]
+        w.subtree_mass[parent] = w.subtree_mass[parent] + w.subtree_mass[link]
+        w.subtree_moment[parent] = w.subtree_moment[parent] + w.subtree_moment[link]
+        w.subtree_inertia[parent] = w.subtree_inertia[parent] + w.subtree_inertia[link]
+
+
+@wp.func
+def mass_rows(t: Tables, m: ModelData, w: Scratch, a: int):
+    """Entries of the mass matrix and the generalized force of links, by composite inertias
+    [Featherstone 2008, §6.2]."""
+    kind = t.articulation_type[a]
+    first = t.type_velocity[kind]
+    start = t.articulation_velocity[a]
+    for i in range(t.type_velocities[kind]):
+        link = t.articulation_link[a] + t.velocity_link[first + i]
+        motion_angular = w.motion_angular[start + i]
+        motion_linear = w.motion_linear[start + i]
+        moment = w.subtree_moment[link]
+        n = w.subtree_inertia[link] * motion_angular + wp.cross(moment, motion_linear)
+        f = w.subtree_mass[link] * motion_linear - wp.cross(moment, motion_angular)
+        local = t.velocity_entry[first + i]
+        depth = t.velocity_depth[first + i]
+        for k in range(depth + 1):
+            j = start + t.chain[t.type_entry[kind] + local + k]
+            w.mass_entry[t.articulation_entry[a] + local + k] = wp.dot(w.motion_angular[j], n) + wp.dot(
+                w.motion_linear[j], f
+            )
+        if i >= t.type_root[kind]:
+            last = t.articulation_entry[a] + local + depth
+            dof = t.articulation_dof[a] + i - t.type_root[kind]
+            w.mass_entry[last] = w.mass_entry[last] + m.dof_armature[dof]
+        w.force[start + i] = wp.dot(motion_angular, w.link_torque[link]) + wp.dot(
+            motion_linear, w.link_force[link]
+        )
+
+
+@wp.func
+def copy_mass(t: Tables, w: Scratch, a: int):
+    """Start a factorisation from the mass matrix."""
+    entry = t.articulation_entry[a]
+    for i in range(t.articulation_entry[a + 1] - entry):
+        w.factor_entry[entry + i] = w.mass_entry[entry + i]
+
+
+@wp.func
+def drive_scale(t: Tables, m: ModelData, w: Scratch, a: int):
+    """Leave in `drive_force` the factor that turns gains into forces: 1, or the inertia that an acceleration
+    drive sees, (M⁻¹)_dd⁻¹."""
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    start = t.articulation_velocity[a]
+    wanted = int(0)
+    for i in range(root, t.type_velocities[kind]):
+        w.drive_force[start + i] = 1.0
+        if m.dof_drive_type[t.articulation_dof[a] + i - root] == 2:
+            wanted = 1
+    if wanted == 1:
+        copy_mass(t, w, a)
+        factorize(t, w, a)
+        for i in range(root, t.type_velocities[kind]):
+            if m.dof_drive_type[t.articulation_dof[a] + i - root] == 2:
+                w.drive_force[start + i] = 1.0 / dof_response(t, w, a, i)
+
+
+@wp.func
+def drive_error(m: ModelData, s: StateData, c: ControlData, dof: int, velocity: float, h: float):
+    """Force of a drive of unit scale if the degree of freedom moves at `velocity` over the substep."""
+    k = m.dof_stiffness[dof]
+    d = m.dof_damping[dof]
+    return k * (c.position_target[dof] - s.dof_position[dof] - h * velocity) + d * (
+        c.velocity_target[dof] - velocity
+    )
+
+
+@wp.func
+def assemble_drives(
+    t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float, first: int
+):
+    """Right-hand side h τ in `kick`, and the diagonal that makes drives and passive springs implicit."""
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    start = t.articulation_velocity[a]
+    copy_mass(t, w, a)
+    for i in range(t.type_velocities[kind]):
+        w.kick[start + i] = h * w.force[start + i]
+    blend = wp.where(first == 1 and s.fresh[a] == 0, 0.5, 0.0)
+    for i in range(root, t.type_velocities[kind]):
+        index = start + i
+        dof = t.articulation_dof[a] + i - root
+        local = t.velocity_entry[t.type_velocity[kind] + i] + t.velocity_depth[t.type_velocity[kind] + i]
+        velocity = s.velocity[index] - s.half_kick[index]
+        stiffness = m.dof_passive_stiffness[dof]
+        damping = m.dof_passive_damping[dof]
+        force = (
+            stiffness * (m.dof_spring_reference[dof] - s.dof_position[dof] - h * velocity)
+            - damping * velocity
+        )
+        diagonal = h * (h * stiffness + damping)
+        force += c.actuation[dof] + blend * (s.previous_actuation[dof] - c.actuation[dof])
+        if m.dof_drive_type[dof] != 0:
+            saturation = s.dof_saturation[dof]
+            scale = w.drive_force[index]
+            gain = scale * (h * m.dof_stiffness[dof] + m.dof_damping[dof])
+            w.drive_gain[index] = gain
+            if saturation == 0:
+                force += scale * drive_error(m, s, c, dof, velocity, h)
+                diagonal += h * gain
+            else:
+                force += wp.where(saturation > 0, m.dof_max_force[dof], -m.dof_max_force[dof])
+        w.kick[index] = w.kick[index] + h * force
+        entry = t.articulation_entry[a] + local
+        w.factor_entry[entry] = w.factor_entry[entry] + diagonal
+
+
+@wp.func
+def kicked_velocity(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """Free velocity after the kick, see the head of this module."""
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    start = t.articulation_velocity[a]
+    fresh = s.fresh[a]
+    for i in range(t.type_velocities[kind]):
+        weight = float(1.0)
+        if i < root:
+            if fresh == 1 or s.root_synced[a] == 1:
+                weight = 0.5
+        elif fresh == 1:
+            dof = t.articulation_dof[a] + i - root
+            if (
+                m.dof_drive_type[dof] == 0
+                and m.dof_passive_stiffness[dof] == 0.0
+                and m.dof_passive_damping[dof] == 0.0
+            ):
+                weight = 0.5
+        index = start + i
+        w.free_velocity[index] = s.velocity[index] - s.half_kick[index] + weight * w.kick[index]
+
+
+@wp.func
+def saturate(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float):
+    """Mark drives whose force would pass its bound; returns whether a mark changed.
+
+    A mark made under contact load stays until the load has been solved, see `sweep`.
+    """
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    changed = int(0)
+    for i in range(root, t.type_velocities[kind]):
+        dof = t.articulation_dof[a] + i - root
+        if m.dof_drive_type[dof] != 0 and m.dof_max_force[dof] < UNBOUNDED:
+            index = t.articulation_velocity[a] + i
+            scale = w.drive_force[index]
+            force = scale * drive_error(m, s, c, dof, w.free_velocity[index], h)
+            bound = m.dof_max_force[dof]
+            old = s.dof_saturation[dof]
+            new = old
+            if old == 0 and force > bound * 1.000001:
+                new = FREE_SATURATION
+            elif old == 0 and force < -bound * 1.000001:
+                new = -FREE_SATURATION
+            elif (old == FREE_SATURATION and force < bound) or (old == -FREE_SATURATION and force > -bound):
+                new = 0
+            if new != old:
+                s.dof_saturation[dof] = new
+                changed = 1
+    return changed
+
+
+@wp.func
+def dof_rows(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float):
+    """Rows of limits that may be reached in the substep, and of drives that a contact may saturate."""
+    kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    for i in range(root, t.type_velocities[kind]):
+        dof = t.articulation_dof[a] + i - root
+        index = t.articulation_velocity[a] + i
+        flag = int(0)
+        reach = 4.0 * h * wp.abs(w.free_velocity[index])
+        q = s.dof_position[dof]
+        if q - m.dof_lower[dof] <= reach or m.dof_upper[dof] - q <= reach or s.dof_limit_force[dof] != 0.0:
+            flag = 1
+        if m.dof_drive_type[dof] != 0 and m.dof_max_force[dof] < UNBOUNDED:
+            if s.dof_saturation[dof] == 0:
+                flag += 2
+            elif wp.abs(s.dof_saturation[dof]) == LOADED_SATURATION:
+                flag += 4
+        w.dof_row_flag[index] = flag
+        w.dof_limit_impulse[index] = 0.0
+        w.dof_slack_impulse[index] = 0.0
+        w.drive_force[index] = w.drive_force[index] * drive_error(m, s, c, dof, w.free_velocity[index], h)
+        if flag != 0:
+            w.dof_row_mass[index] = 1.0 / dof_response(t, w, a, i)
+
+
+@wp.kernel
+def smooth_substep(
+    t: Tables,
+    m: ModelData,
+    c: ControlData,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    first: wp.int32,
+    # outputs
+    s: StateData,
+    w: Scratch,
+):
+    """One articulation from the end of the last sweep to the free velocity of this substep."""
+    a = wp.tid()
+    h = time_step[0] / float(substeps)
+    if first == 0:
+        advance_articulation(t, m, s, w, a, h)
+    articulation_kinematics(t, m, s, w, a)
+    wrenches(t, m, s, c, w, a, h, first)
+    mass_rows(t, m, w, a)
+    drive_scale(t, m, w, a)
+    for attempt in range(4):
+        assemble_drives(t, m, s, c, w, a, h, first)
+        factorize(t, w, a)
+        solve(t, w, a, w.kick)
+        kicked_velocity(t, m, s, w, a)
+        if attempt == 3 or saturate(t, m, s, c, w, a, h) == 0:
+            break
+    dof_rows(t, m, s, c, w, a, h)
+    to_u(t, w, a, w.free_velocity, w.u)
+    w.loaded[a] = 0

@@ -1,0 +1,276 @@
+"""The sweep over all rows of an environment: drive bounds, contacts with friction, joint limits.
+
+Projected Gauss–Seidel in u over small substeps, warm started, one pass each [Macklin et al. 2019]. A pass with
+position bias gives the velocity that positions move by; at the end of a step passes without bias take the
+velocity of the position correction out again.
+"""
+
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import (
+    ContactData,
+    ContactRows,
+    ModelData,
+    Scratch,
+    StateData,
+    Tables,
+)
+from tensorphys_dynamics._kernels.smooth import LOADED_SATURATION
+
+wp.set_module_options({"enable_backward": False})
+
+PUSH = wp.constant(0.2)  # fraction of a penetration that is removed in a substep
+
+
+@wp.func
+def contact_velocity(t: Tables, w: Scratch, r: ContactRows, slot: int):
+    """Relative velocity of a contact along its directions."""
+    v = r.prescribed[slot]
+    for end in range(2):
+        tables = r.ends[2 * slot + end]
+        for p in range(tables[2]):
+            v += r.y[2 * slot + end, p] * w.u[tables[0] + t.chain[tables[1] + p]]
+    return v
+
+
+@wp.func
+def apply_contact(t: Tables, w: Scratch, r: ContactRows, slot: int, impulse: wp.vec3):
+    """u ← u + Y λ on both ends."""
+    for end in range(2):
+        tables = r.ends[2 * slot + end]
+        for p in range(tables[2]):
+            index = tables[0] + t.chain[tables[1] + p]
+            w.u[index] = w.u[index] + wp.dot(r.y[2 * slot + end, p], impulse)
+
+
+@wp.func
+def friction(
+    impulse: wp.vec3,
+    v: wp.vec3,
+    dn: float,
+    inverse: wp.vec4,
+    coupling: wp.vec3,
+    normal: float,
+    mu_s: float,
+    mu_d: float,
+):
+    """Tangential impulse of a contact: the one that stops it inside the static cone, else one on the dynamic
+    cone, projected to the disc."""
+    vx = v[1] + coupling[0] * dn
+    vy = v[2] + coupling[1] * dn
+    x = impulse[1] - (inverse[1] * vx + inverse[2] * vy)
+    y = impulse[2] - (inverse[2] * vx + inverse[3] * vy)
+    bound = mu_s * normal
+    if x * x + y * y > bound * bound:
+        x = impulse[1] - vx / coupling[2]
+        y = impulse[2] - vy / coupling[2]
+        size = wp.sqrt(x * x + y * y)
+        slide = mu_d * normal
+        if size > slide:
+            x = x * slide / size
+            y = y * slide / size
+    return wp.vec2(x, y)
+
+
+@wp.func
+def contact_target(m: ModelData, k: ContactData, r: ContactRows, slot: int, h: float, biased: int):
+    """Separating speed that the normal row asks for at least."""
+    separation = r.separation[slot]
+    target = float(0.0)
+    if r.bounce[slot] >= 0.0:
+        target = r.bounce[slot]
+    elif separation > 0.0:
+        target = -separation / h
+    elif biased == 1:
+        bound = float(1.0e30)
+        if k.body0[slot] >= 0:
+            bound = m.link_max_depenetration_velocity[k.body0[slot]]
+        if k.body1[slot] >= 0:
+            bound = wp.min(bound, m.link_max_depenetration_velocity[k.body1[slot]])
+        target = wp.min(-PUSH * separation / h, bound)
+    return target
+
+
+@wp.func
+def solve_contact(
+    t: Tables, m: ModelData, w: Scratch, k: ContactData, r: ContactRows, slot: int, h: float, biased: int
+):
+    """One block step of a contact: normal first, then friction with the new normal impulse."""
+    v = contact_velocity(t, w, r, slot)
+    old = r.impulse[slot]
+    inverse = r.inverse[slot]
+    normal = wp.max(0.0, old[0] - (v[0] - contact_target(m, k, r, slot, h, biased)) * inverse[0])
+    dn = normal - old[0]
+    tangential = friction(
+        old, v, dn, inverse, r.coupling[slot], normal, k.static_friction[slot], k.dynamic_friction[slot]
+    )
+    new = wp.vec3(normal, tangential[0], tangential[1])
+    apply_contact(t, w, r, slot, new - old)
+    r.impulse[slot] = new
+
+
+@wp.func
+def apply_dof(t: Tables, w: Scratch, a: int, i: int, impulse: float):
+    """u ← u + Y λ of the row of one degree of freedom."""
+    kind = t.articulation_type[a]
+    row = t.type_velocity[kind] + i
+    local = t.velocity_entry[row]
+    for p in range(t.velocity_depth[row] + 1):
+        index = t.articulation_velocity[a] + t.chain[t.type_entry[kind] + local + p]
+        w.u[index] = w.u[index] + w.dof_row[t.articulation_entry[a] + local + p] * impulse
+
+
+@wp.func
+def dof_velocity(t: Tables, w: Scratch, a: int, i: int):
+    """Velocity of one degree of freedom."""
+    kind = t.articulation_type[a]
+    row = t.type_velocity[kind] + i
+    local = t.velocity_entry[row]
+    v = float(0.0)
+    for p in range(t.velocity_depth[row] + 1):
+        index = t.articulation_velocity[a] + t.chain[t.type_entry[kind] + local + p]
+        v += w.dof_row[t.articulation_entry[a] + local + p] * w.u[index]
+    return v
+
+
+@wp.func
+def solve_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: int, h: float, biased: int):
+    """Keep q + h v inside the limits, without rebound."""
+    index = t.articulation_velocity[a] + i
+    dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
+    below = m.dof_lower[dof] - s.dof_position[dof]
+    above = m.dof_upper[dof] - s.dof_position[dof]
+    lowest = wp.where(below > 0.0, PUSH * float(biased) * below / h, below / h)
+    highest = wp.where(above < 0.0, PUSH * float(biased) * above / h, above / h)
+    old = w.dof_limit_impulse[index]
+    v = dof_velocity(t, w, a, i)
+    free = v - old / w.dof_row_mass[index]
+    new = (wp.clamp(free, lowest, highest) - free) * w.dof_row_mass[index]
+    apply_dof(t, w, a, i, new - old)
+    w.dof_limit_impulse[index] = new
+
+
+@wp.func
+def solve_slack(t: Tables, m: ModelData, w: Scratch, a: int, i: int, h: float):
+    """Take back what an implicit drive exerts beyond its bound because a contact holds it.
+
+    With the force F(v) that the factorised drive exerts and a slack s that acts beside it, F + s must stay
+    within the bound; s changes the velocity by h s / m, and F by −gain times that.
+    """
+    index = t.articulation_velocity[a] + i
+    dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
+    old = w.dof_slack_impulse[index]
+    inverse = 1.0 / w.dof_row_mass[index]
+    gain = w.drive_gain[index]
+    v = dof_velocity(t, w, a, i) - old * inverse
+    force = w.drive_force[index] - gain * (v - w.free_velocity[index])
+    bound = m.dof_max_force[dof]
+    slack = (wp.clamp(force, -bound, bound) - force) / wp.max(1.0 - gain * h * inverse, 1.0e-6)
+    new = h * slack
+    apply_dof(t, w, a, i, new - old)
+    w.dof_slack_impulse[index] = new
+
+
+@wp.func
+def dof_pass(
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    environment: int,
+    h: float,
+    kind_of_row: int,
+    biased: int,
+):
+    """Solve all drive rows (2) or limit rows (1) of an environment, or warm start the limits (0)."""
+    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
+        kind = t.articulation_type[a]
+        for i in range(t.type_root[kind], t.type_velocities[kind]):
+            index = t.articulation_velocity[a] + i
+            flag = w.dof_row_flag[index]
+            if flag != 0:
+                if kind_of_row == 2 and (flag & 2) == 2:
+                    solve_slack(t, m, w, a, i, h)
+                elif kind_of_row == 1 and (flag & 1) == 1:
+                    solve_limit(t, m, s, w, a, i, h, biased)
+                elif kind_of_row == 0 and (flag & 1) == 1:
+                    impulse = h * s.dof_limit_force[t.articulation_dof[a] + i - t.type_root[kind]]
+                    w.dof_limit_impulse[index] = impulse
+                    apply_dof(t, w, a, i, impulse)
+
+
+@wp.func
+def keep_dof_loads(t: Tables, m: ModelData, s: StateData, w: Scratch, environment: int, h: float):
+    """Keep limit forces and saturations for the next substep, and note which articulations bear a load."""
+    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
+        kind = t.articulation_type[a]
+        for i in range(t.type_root[kind], t.type_velocities[kind]):
+            index = t.articulation_velocity[a] + i
+            dof = t.articulation_dof[a] + i - t.type_root[kind]
+            flag = w.dof_row_flag[index]
+            s.dof_limit_force[dof] = w.dof_limit_impulse[index] / h
+            if w.dof_limit_impulse[index] != 0.0:
+                w.loaded[a] = 1
+            if (flag & 2) == 2 and w.dof_slack_impulse[index] != 0.0:
+                s.dof_saturation[dof] = wp.where(
+                    w.dof_slack_impulse[index] < 0.0, LOADED_SATURATION, -LOADED_SATURATION
+                )
+            elif (flag & 4) == 4:
+                v = dof_velocity(t, w, a, i)
+                force = w.drive_force[index] - w.drive_gain[index] * (v - w.free_velocity[index])
+                if wp.abs(force) < m.dof_max_force[dof]:
+                    s.dof_saturation[dof] = 0
+
+
+@wp.func
+def copy_u(t: Tables, w: Scratch, environment: int):
+    """The velocity that positions move by is the one after the biased pass."""
+    first = t.environment_articulation[environment]
+    last = t.environment_articulation[environment + 1]
+    for i in range(t.articulation_velocity[first], t.articulation_velocity[last]):
+        w.u_drift[i] = w.u[i]
+
+
+@wp.kernel
+def sweep_environment(
+    t: Tables,
+    m: ModelData,
+    k: ContactData,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    relaxations: wp.int32,
+    # outputs
+    s: StateData,
+    w: Scratch,
+    r: ContactRows,
+):
+    """One pass over the rows of an environment, and the passes without bias of the last substep."""
+    environment = wp.tid()
+    h = time_step[0] / float(substeps)
+    start = k.slot_start[environment]
+    count = k.count[environment]
+    for i in range(count):
+        apply_contact(t, w, r, start + i, r.impulse[start + i])
+    dof_pass(t, m, s, w, environment, h, 0, 1)
+    dof_pass(t, m, s, w, environment, h, 2, 1)
+    for i in range(count):
+        solve_contact(t, m, w, k, r, start + i, h, 1)
+    dof_pass(t, m, s, w, environment, h, 1, 1)
+    copy_u(t, w, environment)
+    for repeat in range(relaxations):
+        for i in range(count):
+            solve_contact(t, m, w, k, r, start + i, h, 0)
+        dof_pass(t, m, s, w, environment, h, 1, 0)
+    for i in range(count):
+        slot = start + i
+        impulse = r.impulse[slot]
+        if impulse[0] > 0.0:
+            n = k.normal[slot]
+            t1 = r.tangent[slot]
+            r.total[slot] = r.total[slot] + n * impulse[0] + t1 * impulse[1] + wp.cross(n, t1) * impulse[2]
+            r.normal_total[slot] = r.normal_total[slot] + impulse[0]
+            for end in range(2):
+                a = r.ends[2 * slot + end][3]
+                if a >= 0:
+                    w.loaded[a] = 1
+    keep_dof_loads(t, m, s, w, environment, h)

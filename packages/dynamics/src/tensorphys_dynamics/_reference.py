@@ -1,0 +1,194 @@
+"""Slow float64 twin of the articulation dynamics, dense and written from the definitions.
+
+M = Σ Jᵀ I J over the links and bias = Σ Jᵀ (I a − v×*I v) with a the velocity-product acceleration
+[Featherstone 2008, §5.3, §6.3]; no recursion of the device code is used, so it can judge it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+def rotation(q: Array) -> Array:
+    """Rotation matrix of a unit quaternion xyzw."""
+    x, y, z, w = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """Quaternion product, xyzw."""
+    x1, y1, z1, w1 = a
+    x2, y2, z2, w2 = b
+    return np.array(
+        [
+            w1 * x2 + x1 * w2 + y1 * z2 - z1 * y2,
+            w1 * y2 - x1 * z2 + y1 * w2 + z1 * x2,
+            w1 * z2 + x1 * y2 - y1 * x2 + z1 * w2,
+            w1 * w2 - x1 * x2 - y1 * y2 - z1 * z2,
+        ]
+    )
+
+
+def exponential(r: Array) -> Array:
+    """Unit quaternion of a rotation vector."""
+    angle = float(np.linalg.norm(r))
+    return np.concatenate((r * (0.5 * np.sinc(angle / (2 * np.pi))), [np.cos(angle / 2)]))
+
+
+def skew(v: Array) -> Array:
+    """Matrix of v ×."""
+    return np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
+
+
+def cross_motion(v: Array) -> Array:
+    """Matrix of the spatial cross product v × on motion vectors [angular, linear]."""
+    zero = np.zeros((3, 3))
+    return np.block([[skew(v[:3]), zero], [skew(v[3:]), skew(v[:3])]])
+
+
+@dataclass
+class Tree:
+    """One articulation as arrays; the columns have the meaning of `ArticulationType`."""
+
+    fixed_base: bool
+    parent: npt.NDArray[np.int32]
+    rest_pose: Array  # [links, 7] pose in the parent link at q = 0 (root: unused)
+    dof_link: npt.NDArray[np.int32]
+    dof_rotational: npt.NDArray[np.bool_]
+    dof_axis: Array  # [dofs, 3] link axes
+    dof_anchor: Array  # [dofs, 3] link frame
+    armature: Array
+    mass: Array
+    com: Array
+    inertia: Array  # [links, 3, 3] about the COM, link axes
+
+    @property
+    def velocity_count(self) -> int:
+        """Number of generalized velocities."""
+        return len(self.dof_link) + (0 if self.fixed_base else 6)
+
+
+@dataclass
+class Dynamics:
+    """Quantities of one state; spatial vectors [angular, linear] about `origin`, environment axes."""
+
+    origin: Array
+    pose: Array
+    jacobian: Array  # [links, 6, nv], rows [linear at COM, angular]
+    mass_matrix: Array
+    bias: Array  # generalized force of velocity products and gravity, M a + bias = tau
+    gravity_force: Array
+    com: Array  # [links, 3]
+    velocity: Array  # [links, 6] [linear at COM, angular]
+
+
+def forward_kinematics(tree: Tree, root: Array, q: Array) -> Array:
+    """Link poses, shape [links, 7]."""
+    pose = np.zeros((len(tree.parent), 7))
+    for link, parent in enumerate(tree.parent):
+        if parent < 0:
+            p, r = root[:3].copy(), root[3:] / np.linalg.norm(root[3:])
+        else:
+            base = pose[parent]
+            rest = tree.rest_pose[link]
+            p = base[:3] + rotation(base[3:]) @ rest[:3]
+            r = multiply(base[3:], rest[3:])
+        for dof in np.flatnonzero(tree.dof_link == link):
+            axis, anchor = tree.dof_axis[dof], tree.dof_anchor[dof]
+            if tree.dof_rotational[dof]:
+                turned = multiply(r, exponential(axis * q[dof]))
+                p = p + rotation(r) @ anchor - rotation(turned) @ anchor
+                r = turned
+            else:
+                p = p + rotation(r) @ axis * q[dof]
+        pose[link, :3], pose[link, 3:] = p, r
+    return pose
+
+
+def dynamics(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> Dynamics:
+    """Evaluate kinematics, mass matrix and bias force of one state."""
+    links, nv = len(tree.parent), tree.velocity_count
+    nr = 0 if tree.fixed_base else 6
+    pose = forward_kinematics(tree, root, q)
+    com = np.array([pose[i, :3] + rotation(pose[i, 3:]) @ tree.com[i] for i in range(links)])
+    origin = pose[0, :3] if tree.fixed_base else com[0]
+    motion = np.zeros((nv, 6))
+    jacobian = np.zeros((links, 6, nv))
+    velocity = np.zeros((links, 6))
+    acceleration = np.zeros((links, 6))
+    if nr:
+        motion[0:3, 3:] = np.eye(3)
+        motion[3:6, :3] = np.eye(3)
+    gravity_matrix = np.zeros(nv)
+    mass_matrix = np.zeros((nv, nv))
+    bias = np.zeros(nv)
+    chain: list[list[int]] = []
+    for link, parent in enumerate(tree.parent):
+        if parent < 0:
+            own = list(range(nr))
+            if nr:
+                velocity[link] = np.concatenate((v[3:6], v[0:3]))
+                # spatial acceleration of the root for zero classical acceleration of its COM
+                acceleration[link, 3:] = -np.cross(v[3:6], v[0:3])
+        else:
+            own = list(chain[parent])
+            velocity[link], acceleration[link] = velocity[parent], acceleration[parent]
+        r, p = None, None
+        dofs = np.flatnonzero(tree.dof_link == link)
+        if len(dofs):
+            base = pose[parent]
+            rest = tree.rest_pose[link]
+            p = base[:3] + rotation(base[3:]) @ rest[:3]
+            r = multiply(base[3:], rest[3:])
+        for dof in dofs:
+            assert r is not None and p is not None
+            axis = rotation(r) @ tree.dof_axis[dof]
+            if tree.dof_rotational[dof]:
+                point = p + rotation(r) @ tree.dof_anchor[dof] - origin
+                s = np.concatenate((axis, np.cross(point, axis)))
+                turned = multiply(r, exponential(tree.dof_axis[dof] * q[dof]))
+                p = p + rotation(r) @ tree.dof_anchor[dof] - rotation(turned) @ tree.dof_anchor[dof]
+                r = turned
+            else:
+                s = np.concatenate((np.zeros(3), axis))
+                p = p + axis * q[dof]
+            motion[nr + dof] = s
+            velocity[link] = velocity[link] + s * v[nr + dof]
+            acceleration[link] = acceleration[link] + cross_motion(velocity[link]) @ s * v[nr + dof]
+            own.append(nr + dof)
+        chain.append(own)
+        spatial = np.zeros((6, nv))
+        spatial[:, own] = motion[own].T
+        c = com[link] - origin
+        turn = rotation(pose[link, 3:])
+        mass, inertia = tree.mass[link], turn @ tree.inertia[link] @ turn.T
+        body = np.zeros((6, 6))
+        body[:3, :3] = inertia + mass * skew(c) @ skew(c).T
+        body[:3, 3:], body[3:, :3], body[3:, 3:] = mass * skew(c), mass * skew(c).T, mass * np.eye(3)
+        mass_matrix += spatial.T @ body @ spatial
+        bias += spatial.T @ (
+            body @ acceleration[link] - cross_motion(velocity[link]).T @ body @ velocity[link]
+        )
+        jacobian[link, :3] = spatial[3:] - skew(c) @ spatial[:3]
+        jacobian[link, 3:] = spatial[:3]
+        gravity_matrix += jacobian[link, :3].T @ (mass * gravity)
+    mass_matrix[np.arange(nr, nv), np.arange(nr, nv)] += tree.armature
+    bias -= gravity_matrix
+    return Dynamics(origin, pose, jacobian, mass_matrix, bias, gravity_matrix, com, jacobian @ v)
+
+
+def energy(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> float:
+    """Kinetic plus potential energy."""
+    state = dynamics(tree, root, q, v, gravity)
+    return float(0.5 * v @ state.mass_matrix @ v - (tree.mass[:, None] * state.com).sum(0) @ gravity)

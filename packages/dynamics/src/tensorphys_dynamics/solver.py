@@ -1,0 +1,187 @@
+"""One step of all articulations: launches of the generic path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import warp as wp
+
+from tensorphys_dynamics._kernels import kinematics, rows, smooth, sweep
+from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
+from tensorphys_dynamics._kernels.finish import finish_step
+from tensorphys_dynamics.errors import ModelError
+from tensorphys_dynamics.model import Model
+from tensorphys_dynamics.protocols import CONTACT_FIELDS, Contacts
+from tensorphys_dynamics.state import Control, State
+
+
+class Solver:
+    """Steps a model. All launches of a step run without host synchronisation and allocation.
+
+    Attributes:
+        time_step: Length of a step [s], float32, one value on the device; may change between steps.
+        bounce_threshold: Approach speed above which restitution acts [m/s], one value on the device.
+        contact_impulse: Impulse on body 0 over the last step, friction included, environment axes [N s], vec3,
+            one a contact slot.
+        contact_normal_impulse: Normal part of it [N s], float32, one a contact slot.
+        launch_count: Kernel launches of one step.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        control: Control,
+        contacts: Contacts | None = None,
+        *,
+        substeps: int = 4,
+        velocity_passes: int = 1,
+        time_step: float = 1.0 / 60.0,
+        bounce_threshold: float = 0.2,
+    ) -> None:
+        """Allocate the scratch of a step.
+
+        Args:
+            model: Constants.
+            state: State that the steps advance in place.
+            control: Inputs.
+            contacts: Contacts that the caller refreshes before each step; None for none.
+            substeps: Substeps of one pass over the rows.
+            velocity_passes: Passes without position bias at the end of a step.
+            time_step: First length of a step [s].
+            bounce_threshold: Approach speed above which restitution acts [m/s].
+
+        Raises:
+            ModelError: If a count is not positive, or an array of the contacts has a wrong type or device.
+        """
+        if substeps < 1 or velocity_passes < 0:
+            raise ModelError(
+                f"expected substeps ≥ 1 and velocity passes ≥ 0, given {substeps} and {velocity_passes}"
+            )
+        self.model, self.state, self.control, self.contacts = model, state, control, contacts
+        self.substeps, self.velocity_passes = substeps, velocity_passes
+        device = model.device
+        self.time_step = wp.full(1, time_step, dtype=wp.float32, device=device)
+        self.bounce_threshold = wp.full(1, bounce_threshold, dtype=wp.float32, device=device)
+        self._scratch = _scratch(model)
+        self._contact = _contact_data(contacts, model)
+        self._slots = self._contact.body0.shape[0]
+        self._rows = _contact_rows(model, self._slots)
+        self.contact_impulse: wp.array = self._rows.total
+        self.contact_normal_impulse: wp.array = self._rows.normal_total
+        self.launch_count = 0
+
+    def update_kinematics(self, *, every: bool = False) -> None:
+        """Derive link poses and velocities of articulations whose truth was written; forget their warm starts.
+
+        Args:
+            every: Whether to derive those of all articulations.
+        """
+        self._launch(
+            kinematics.update_written,
+            self.model.articulation_count,
+            [self.model.tables, self.model.data, self._scratch, int(every)],
+            [self.state.data, self._rows.previous_count],
+        )
+
+    def step(self) -> None:
+        """Launch one step of `time_step` with the contacts as they stand."""
+        model, state, scratch = self.model, self.state.data, self._scratch
+        before = self._launched
+        if self._slots:
+            inputs = [self._contact, self.time_step, self.substeps]
+            self._launch(rows.match_contacts, model.environment_count, inputs, [self._rows])
+        for substep in range(self.substeps):
+            self._launch(
+                smooth.smooth_substep,
+                model.articulation_count,
+                [
+                    model.tables,
+                    model.data,
+                    self.control.data,
+                    self.time_step,
+                    self.substeps,
+                    int(substep == 0),
+                ],
+                [state, scratch],
+            )
+            if self._slots:
+                inputs = [model.tables, model.data, state, scratch, self._contact]
+                inputs += [self.time_step, self.bounce_threshold, self.substeps]
+                self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
+            passes = self.velocity_passes if substep == self.substeps - 1 else 0
+            self._launch(
+                sweep.sweep_environment,
+                model.environment_count,
+                [model.tables, model.data, self._contact, self.time_step, self.substeps, passes],
+                [state, scratch, self._rows],
+            )
+        if self._slots:
+            inputs = [self._contact, self.time_step, self.substeps]
+            self._launch(rows.keep_contacts, self._slots, inputs, [self._rows])
+        self._launch(
+            finish_step,
+            model.articulation_count,
+            [model.tables, model.data, self.time_step, self.substeps],
+            [state, self.control.data, scratch],
+        )
+        self.launch_count = self._launched - before
+
+    def warm_start(self) -> dict[str, wp.array]:
+        """Arrays that carry contact impulses to the next step, for saving and loading a state."""
+        names = ("previous_count", "previous_key", "previous_force")
+        return {name: getattr(self._rows, name) for name in names}
+
+    _launched = 0
+
+    def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:
+        wp.launch(kernel, dim=count, inputs=inputs, outputs=outputs, device=self.model.device)
+        self._launched += 1
+
+
+def _contact_data(contacts: Contacts | None, model: Model) -> ContactData:
+    data = ContactData()
+    for name, dtype in CONTACT_FIELDS.items():
+        if contacts is None:
+            count = model.environment_count + 1 if name in ("slot_start", "count") else 0
+            array = wp.zeros(count, dtype=dtype, device=model.device)
+        else:
+            array = getattr(contacts, name)
+            if array.dtype is not dtype or array.device != model.device:
+                raise ModelError(
+                    f"contacts.{name}: expected {dtype.__name__} on {model.device}, "
+                    f"given {array.dtype.__name__} on {array.device}"
+                )
+        setattr(data, name, array)
+    return data
+
+
+def _contact_rows(model: Model, slots: int) -> ContactRows:
+    r = ContactRows()
+    device = model.device
+    r.y = wp.zeros((max(2 * slots, 1), max(model.max_chain, 1)), dtype=wp.vec3, device=device)
+    r.ends = wp.zeros(2 * slots, dtype=wp.vec4i, device=device)
+    r.inverse = wp.zeros(slots, dtype=wp.vec4, device=device)
+    for name in ("tangent", "coupling", "prescribed", "impulse", "total", "previous_force"):
+        setattr(r, name, wp.zeros(slots, dtype=wp.vec3, device=device))
+    for name in ("separation", "bounce", "normal_total"):
+        setattr(r, name, wp.zeros(slots, dtype=wp.float32, device=device))
+    r.previous_count = wp.zeros(model.environment_count, dtype=wp.int32, device=device)
+    r.previous_key = wp.zeros(slots, dtype=wp.int64, device=device)
+    return r
+
+
+def _scratch(model: Model) -> Scratch:
+    counts = {"link": model.link_count, "subtree": model.link_count}
+    articulation = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift", "loaded")
+    entry = ("mass_entry", "factor_entry", "dof_row")
+    data = Scratch()
+    for name, kind in Scratch.vars.items():
+        if name in articulation:
+            count = model.articulation_count
+        elif name in entry:
+            count = model.entry_count
+        else:
+            count = counts.get(name.split("_")[0], model.velocity_count)
+        setattr(data, name, wp.zeros(count, dtype=kind.type.dtype, device=model.device))
+    return data

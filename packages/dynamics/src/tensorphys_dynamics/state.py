@@ -1,0 +1,131 @@
+"""State and inputs of a simulation of rigid bodies and articulations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import ControlData, StateData
+from tensorphys_dynamics.errors import ModelError
+from tensorphys_dynamics.model import Model
+
+
+class State:
+    """All that the next step reads, and the link state derived from it. Frames are those of the environments.
+
+    Truth is `root_pose`, `velocity`, `dof_position` and, for roots that are moved by hand, `root_velocity`.
+    Whoever writes truth sets `fresh` of the articulation to 1 and calls `Solver.update_kinematics`.
+
+    Attributes:
+        root_pose: Pose of the root link, transform, [articulation_count].
+        root_velocity: Velocity of a root of a fixed base that is moved by hand,
+            [linear at the centre of mass, angular], spatial_vector, [articulation_count].
+        velocity: Generalized velocities, float, [velocity_count]: root [linear at the centre of mass, angular],
+            then degrees of freedom [m/s, rad/s].
+        dof_position: Joint positions [rad or m], [dof_count].
+        fresh: 1 where a setter wrote the articulation since the last step, [articulation_count].
+        link_pose: Pose of each link, transform, [link_count].
+        link_velocity: [linear at the centre of mass, angular], spatial_vector, [link_count].
+        half_kick, root_synced, dof_saturation, dof_limit_force, previous_actuation, previous_force,
+        previous_torque: What the integrator carries from one substep to the next, see `docs/architecture.md`.
+    """
+
+    def __init__(self, model: Model) -> None:
+        n, device = model, model.device
+        shapes: dict[str, tuple[Any, int]] = {
+            "root_pose": (wp.transform, n.articulation_count),
+            "root_velocity": (wp.spatial_vector, n.articulation_count),
+            "velocity": (wp.float32, n.velocity_count),
+            "dof_position": (wp.float32, n.dof_count),
+            "half_kick": (wp.float32, n.velocity_count),
+            "root_synced": (wp.int32, n.articulation_count),
+            "fresh": (wp.int32, n.articulation_count),
+            "dof_saturation": (wp.int32, n.dof_count),
+            "dof_limit_force": (wp.float32, n.dof_count),
+            "link_pose": (wp.transform, n.link_count),
+            "link_velocity": (wp.spatial_vector, n.link_count),
+            "previous_actuation": (wp.float32, n.dof_count),
+            "previous_force": (wp.vec3, n.link_count),
+            "previous_torque": (wp.vec3, n.link_count),
+        }
+        self.names = tuple(shapes)
+        self.data = StateData()
+        for name, (dtype, count) in shapes.items():
+            array = wp.zeros(count, dtype=dtype, device=device)
+            setattr(self, name, array)
+            setattr(self.data, name, array)
+        self._model = model
+        identity = np.tile(np.array([0, 0, 0, 0, 0, 0, 1], np.float32), (n.articulation_count, 1))
+        self.root_pose.assign(identity)
+        self.fresh.fill_(1)
+
+    def set_initial(
+        self,
+        *,
+        root_pose: npt.ArrayLike | None = None,
+        velocity: npt.ArrayLike | None = None,
+        dof_position: npt.ArrayLike | None = None,
+    ) -> None:
+        """Write truth from the host and mark all articulations fresh.
+
+        Args:
+            root_pose: Poses [m, -], shape [articulation_count, 7].
+            velocity: Generalized velocities, shape [velocity_count].
+            dof_position: Joint positions, shape [dof_count].
+
+        Raises:
+            ModelError: If a shape does not fit or a value is not finite.
+        """
+        for name, values, shape in (
+            ("root_pose", root_pose, (self._model.articulation_count, 7)),
+            ("velocity", velocity, (self._model.velocity_count,)),
+            ("dof_position", dof_position, (self._model.dof_count,)),
+        ):
+            if values is None:
+                continue
+            host = np.asarray(values, np.float32)
+            if host.shape != shape:
+                raise ModelError(f"{name}: expected shape {shape}, given {host.shape}")
+            if not np.isfinite(host).all():
+                raise ModelError(f"{name} holds a value that is not finite")
+            if host.size:
+                getattr(self, name).assign(host)
+        self.fresh.fill_(1)
+
+    def copy(self) -> State:
+        """An independent state with the same values."""
+        result = State(self._model)
+        result.assign(self)
+        return result
+
+    def assign(self, other: State) -> None:
+        """Take over all values of another state of the same model."""
+        for name in self.names:
+            wp.copy(getattr(self, name), getattr(other, name))
+
+
+class Control:
+    """Inputs of a step.
+
+    Attributes:
+        position_target, velocity_target: Targets of the drives, [dof_count].
+        actuation: Actuation forces [N m or N], kept until they are overwritten, [dof_count].
+        link_force, link_torque: External wrench about the link's centre of mass, environment axes [N, N m], for
+            one step; the step clears it, vec3, [link_count].
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.data = ControlData()
+        for name, dtype, count in (
+            ("position_target", wp.float32, model.dof_count),
+            ("velocity_target", wp.float32, model.dof_count),
+            ("actuation", wp.float32, model.dof_count),
+            ("link_force", wp.vec3, model.link_count),
+            ("link_torque", wp.vec3, model.link_count),
+        ):
+            array = wp.zeros(count, dtype=dtype, device=model.device)
+            setattr(self, name, array)
+            setattr(self.data, name, array)

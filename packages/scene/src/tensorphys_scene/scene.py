@@ -1,0 +1,194 @@
+"""The hand-over type: a scene is templates, environments that use them, and shapes shared by all."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorphys_scene.errors import SceneValueError
+from tensorphys_scene.kinds import ShapeType
+from tensorphys_scene.tables import Articulations, Axes, Bodies, Joints, Links, Materials, Shapes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of the whole scene.
+
+    Attributes:
+        gravity: Gravity vector [stage length/s²], world axes.
+        meters_per_unit, kilograms_per_unit: Stage units in metres and kilograms.
+        up_axis: "Y" or "Z".
+        steps_per_second: Authored step rate [1/s].
+        bounce_threshold: Approach speed above which restitution acts [stage length/s]; NaN for the default.
+        path: Prim path of the physics scene, "" where the stage has none.
+    """
+
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    meters_per_unit: float = 1.0
+    kilograms_per_unit: float = 1.0
+    up_axis: str = "Z"
+    steps_per_second: float = 60.0
+    bounce_threshold: float = float("nan")
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A triangle mesh.
+
+    Attributes:
+        points: Vertices [m], shape [point_count, 3], float64.
+        triangles: Vertex indices, counter-clockwise from outside, shape [triangle_count, 3], int32.
+    """
+
+    points: npt.NDArray[np.float64]
+    triangles: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Template:
+    """What one environment holds. Paths are relative to the environment's root prim ("" for the root itself).
+
+    Attributes:
+        prims: Paths of all prims of the subtree in depth-first order, physics or not, the root first.
+        bodies, shapes, materials, joints, axes, links, articulations: Tables.
+        meshes: Meshes that shapes refer to.
+        filtered_pairs: Pairs of shape rows that do not collide, shape [pair_count, 2], int32.
+    """
+
+    prims: tuple[str, ...] = ("",)
+    bodies: Bodies = field(default_factory=Bodies)
+    shapes: Shapes = field(default_factory=Shapes)
+    materials: Materials = field(default_factory=Materials)
+    joints: Joints = field(default_factory=Joints)
+    axes: Axes = field(default_factory=Axes)
+    links: Links = field(default_factory=Links)
+    articulations: Articulations = field(default_factory=Articulations)
+    meshes: tuple[Mesh, ...] = ()
+    filtered_pairs: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), np.int32))
+
+    def __post_init__(self) -> None:
+        references = [
+            ("shapes", "body", self.bodies.count),
+            ("shapes", "mesh", len(self.meshes)),
+            ("shapes", "material", self.materials.count),
+            ("joints", "body0", self.bodies.count),
+            ("joints", "body1", self.bodies.count),
+            ("axes", "joint", self.joints.count),
+            ("links", "body", self.bodies.count),
+            ("links", "joint", self.joints.count),
+            ("links", "parent", self.links.count),
+            ("links", "articulation", self.articulations.count),
+        ]
+        for table_name, column_name, bound in references:
+            table = getattr(self, table_name)
+            values = getattr(table, column_name)
+            bad = np.flatnonzero((values < -1) | (values >= bound))
+            if bad.size:
+                row = int(bad[0])
+                raise SceneValueError(
+                    f"{table_name}.{column_name} of {table.path[row]} is {int(values[row])}, expected −1 to {bound - 1}"
+                )
+        self._check_values()
+
+    def _check_values(self) -> None:
+        moving = self.bodies.enabled & ~self.bodies.kinematic
+        for row in np.flatnonzero(moving & ~(self.bodies.mass > 0.0)):
+            raise SceneValueError(
+                f"mass of {self.bodies.path[row]} is {self.bodies.mass[row]}, expected a positive number"
+            )
+        for row in np.flatnonzero(self.axes.lower > self.axes.upper):
+            raise SceneValueError(
+                f"lower limit {self.axes.lower[row]} of {self.axes.path[row]} is above its upper limit {self.axes.upper[row]}"
+            )
+        if len(self.axes.names) != self.axes.count:
+            raise SceneValueError(
+                f"axes.names: expected {self.axes.count} names, given {len(self.axes.names)}"
+            )
+        for row in np.flatnonzero(self.links.parent >= np.arange(self.links.count)):
+            raise SceneValueError(f"link {self.links.path[row]} stands before its parent")
+        if self.shapes.count and not np.isin(self.shapes.type, [int(t) for t in ShapeType]).all():
+            row = int(np.flatnonzero(~np.isin(self.shapes.type, [int(t) for t in ShapeType]))[0])
+            raise SceneValueError(f"shape type of {self.shapes.path[row]} is {int(self.shapes.type[row])}")
+
+    def replace(self, **changes: object) -> Template:
+        """A copy with other tables, checked again."""
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environments:
+    """Which template stands where.
+
+    Attributes:
+        path: Root prim path of each environment; "" where the whole stage is the one environment.
+        template: Index of the template of each environment, shape [count], int32.
+        origin: Translation of each environment's frame in the world [m], shape [count, 3], float64.
+    """
+
+    path: tuple[str, ...] = ("",)
+    template: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(1, np.int32))
+    origin: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, 3)))
+
+    def __post_init__(self) -> None:
+        count = len(self.path)
+        if self.template.shape != (count,) or self.origin.shape != (count, 3):
+            raise SceneValueError(
+                f"environments: expected {count} templates and origins, given {self.template.shape} and {self.origin.shape}"
+            )
+        if not np.isfinite(self.origin).all():
+            row = int(np.argwhere(~np.isfinite(self.origin))[0][0])
+            raise SceneValueError(f"origin of environment {self.path[row]} is not finite")
+
+    @property
+    def count(self) -> int:
+        """Number of environments."""
+        return len(self.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """All that a simulation is built from; plain data, picklable, buildable by hand.
+
+    Attributes:
+        settings: Settings of the scene.
+        templates: What environments hold.
+        environments: Which template stands where.
+        shared: Static shapes, their materials and meshes that belong to all environments; poses in the world frame,
+            absolute prim paths; it has no bodies, joints or articulations.
+        overrides: Columns that differ between environments of one template, by
+            (template index, "table.column"): array of shape [environments of that template, rows, ...].
+        findings: What the parser ignored, corrected or does not support, one (prim path, text) each.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    templates: tuple[Template, ...] = (Template(),)
+    environments: Environments = field(default_factory=Environments)
+    shared: Template = field(default_factory=Template)
+    overrides: Mapping[tuple[int, str], npt.NDArray[np.float64]] = field(default_factory=dict)
+    findings: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.shared.bodies.count or self.shared.joints.count:
+            raise SceneValueError("scene.shared holds static shapes only, given bodies or joints")
+        if (self.shared.shapes.body != -1).any():
+            raise SceneValueError("scene.shared holds static shapes only, given a shape on a body")
+        index = self.environments.template
+        if ((index < 0) | (index >= len(self.templates))).any():
+            raise SceneValueError(
+                f"environments.template: expected 0 to {len(self.templates) - 1}, given {index.min()} to {index.max()}"
+            )
+        for (template, name), values in self.overrides.items():
+            table, column_name = name.split(".")
+            base = getattr(getattr(self.templates[template], table), column_name)
+            shape = (int((index == template).sum()), *base.shape)
+            if values.shape != shape:
+                raise SceneValueError(f"override {name}: expected shape {shape}, given {values.shape}")
+
+    def replace(self, **changes: object) -> Scene:
+        """A copy with other parts, checked again."""
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
