@@ -23,6 +23,14 @@ class PairLayout:
     family_pairs: dict[PairFamily, npt.NDArray[np.int32]]
     unsupported: npt.NDArray[np.int32]
     environment_capacity: npt.NDArray[np.int64]
+    chunk_start: npt.NDArray[np.int32] | None
+    chunk_pair: npt.NDArray[np.int32] | None
+
+
+LARGE_ENVIRONMENT = 512
+"""Pairs of one environment above which its compaction is parallel over chunks."""
+
+CHUNK_PAIRS = 64
 
 
 def lay_out_pairs(
@@ -59,6 +67,7 @@ def lay_out_pairs(
             low_high = np.sort(np.stack(np.divmod(code[members], type_count)), axis=0)
             order = np.lexsort((members, low_high[1], low_high[0]))
             family_pairs[family] = members[order].astype(np.int32)
+    chunk_start, chunk_pair = _chunks(pair_start)
     return PairLayout(
         shapes=wanted,
         environment=home,
@@ -68,7 +77,23 @@ def lay_out_pairs(
         family_pairs=family_pairs,
         unsupported=unsupported,
         environment_capacity=slot_start[pair_start[1:]] - slot_start[pair_start[:-1]],
+        chunk_start=chunk_start,
+        chunk_pair=chunk_pair,
     )
+
+
+def _chunks(
+    pair_start: npt.NDArray[np.int32],
+) -> tuple[npt.NDArray[np.int32] | None, npt.NDArray[np.int32] | None]:
+    """Cut the pairs of large environments into chunks; None where all are small."""
+    sizes = np.diff(pair_start)
+    if sizes.max(initial=0) <= LARGE_ENVIRONMENT:
+        return None, None
+    counts = -(-sizes // CHUNK_PAIRS)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    within = np.arange(start[-1]) - np.repeat(start[:-1], counts)
+    pair = np.repeat(pair_start[:-1], counts) + within * CHUNK_PAIRS
+    return start.astype(np.int32), np.append(pair, pair_start[-1]).astype(np.int32)
 
 
 def _check_pairs(

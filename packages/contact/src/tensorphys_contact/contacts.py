@@ -42,6 +42,7 @@ class Manifolds:
         separation: float [slots].
         feature: int32 [slots], ascending inside a pair.
         target: int32 [slots], where the compaction puts the slot, −1 dropped.
+        chunk_target: int32 [chunks], first target of each chunk of pairs.
     """
 
     count: wp.array[wp.int32]
@@ -50,6 +51,7 @@ class Manifolds:
     separation: wp.array[wp.float32]
     feature: wp.array[wp.int32]
     target: wp.array[wp.int32]
+    chunk_target: wp.array[wp.int32]
 
 
 @dataclasses.dataclass
@@ -151,4 +153,5 @@ def _manifolds(model: Model, zeros: Callable[[int, Any], Any]) -> Manifolds:
         separation=zeros(total, wp.float32),
         feature=zeros(total, wp.int32),
         target=zeros(total, wp.int32),
+        chunk_target=zeros(0 if model.chunk_pair is None else len(model.chunk_pair) - 1, wp.int32),
     )

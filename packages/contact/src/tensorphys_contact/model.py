@@ -72,6 +72,10 @@ class Model:
         unsupported_pairs: int32 NumPy array [K, 2], flat shape pairs that were asked
             for but have no narrow phase in this version; they never touch.
         no_margin: float [E], zeros.
+        environment_capacity: int64 NumPy array [E], largest possible contact count.
+        chunk_start: int32 [E + 1], chunks of each environment, or None where no
+            environment has so many pairs that its compaction needs to be parallel.
+        chunk_pair: int32 [chunks + 1], first pair of each chunk, or None.
     """
 
     device: Any
@@ -103,6 +107,8 @@ class Model:
     unsupported_pairs: npt.NDArray[np.int32]
     no_margin: wp.array[wp.float32]
     environment_capacity: npt.NDArray[np.int64]
+    chunk_start: wp.array[wp.int32] | None
+    chunk_pair: wp.array[wp.int32] | None
 
     @property
     def shape_count(self) -> int:
@@ -241,6 +247,8 @@ def _put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:
         "family_pairs": {k: put(v, wp.int32) for k, v in layout.family_pairs.items()},
         "unsupported_pairs": layout.unsupported,
         "environment_capacity": layout.environment_capacity,
+        "chunk_start": None if layout.chunk_start is None else put(layout.chunk_start, wp.int32),
+        "chunk_pair": None if layout.chunk_pair is None else put(layout.chunk_pair, wp.int32),
     }
 
 

@@ -29,8 +29,8 @@ def collide(
 ) -> None:
     """Find all contacts nearer than the sum of the two contact offsets and the margin.
 
-    Launches one kernel for each family of shape pairs that the model has, and two for
-    the compaction. It allocates nothing and never waits, so it can be captured. Results
+    Launches one kernel for each family of shape pairs that the model has, two for the
+    compaction (four where an environment has more than 512 pairs). It allocates nothing and never waits, so it can be captured. Results
     do not depend on the order of threads.
 
     Args:
@@ -54,24 +54,56 @@ def collide(
             outputs=_manifold_outputs(manifolds),
             device=model.device,
         )
-    wp.launch(
-        compaction.scan_environments,
-        dim=model.environment_count,
-        inputs=[
-            model.pair_start,
-            model.slot_start,
-            manifolds.count,
-            manifolds.separation,
-            contacts.slot_start,
-        ],
-        outputs=[manifolds.target, contacts.count, contacts.required, contacts.overflow],
-        device=model.device,
-    )
+    _assign_targets(model, contacts)
     wp.launch(
         compaction.write_contacts,
         dim=model.pair_count,
         inputs=_write_inputs(model, manifolds),
         outputs=_contact_outputs(contacts),
+        device=model.device,
+    )
+
+
+def _assign_targets(model: Model, contacts: Contacts) -> None:
+    """Count the contacts of each environment and give each manifold point its slot."""
+    manifolds = contacts.manifolds
+    points = [model.slot_start, manifolds.count]
+    totals = [contacts.count, contacts.required, contacts.overflow]
+    if model.chunk_pair is None or model.chunk_start is None:
+        wp.launch(
+            compaction.scan_environments,
+            dim=model.environment_count,
+            inputs=[model.pair_start, *points, manifolds.separation, contacts.slot_start],
+            outputs=[manifolds.target, *totals],
+            device=model.device,
+        )
+        return
+    chunk_count = len(manifolds.chunk_target)
+    wp.launch(
+        compaction.count_chunks,
+        dim=chunk_count,
+        inputs=[model.chunk_pair, manifolds.count],
+        outputs=[manifolds.chunk_target],
+        device=model.device,
+    )
+    wp.launch(
+        compaction.scan_chunks,
+        dim=model.environment_count,
+        inputs=[
+            model.chunk_start,
+            model.pair_start,
+            *points,
+            manifolds.separation,
+            contacts.slot_start,
+        ],
+        outputs=[manifolds.chunk_target, manifolds.target, *totals],
+        device=model.device,
+    )
+    wp.launch(
+        compaction.aim_chunks,
+        dim=chunk_count,
+        inputs=[model.chunk_pair, *points, manifolds.chunk_target],
+        outputs=[manifolds.target],
         device=model.device,
     )
 

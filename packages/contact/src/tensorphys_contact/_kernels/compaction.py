@@ -23,10 +23,11 @@ def combine(a: float, b: float, mode_a: int, mode_b: int) -> float:
 
 
 @wp.func
-def ordered_bits(value: float) -> int:
-    """Integer that sorts as the float does."""
-    bits = wp.cast(value, int)
-    return wp.where(bits < 0, wp.int32(-2147483647) - bits - 1, bits)
+def depth_rank(value: float) -> wp.int64:
+    """Integer from 0 to 2^32 − 1 that sorts as the float does."""
+    bits = wp.int64(wp.cast(value, wp.int32))
+    # The patterns of negative floats ascend as the floats descend.
+    return wp.where(bits < wp.int64(0), -bits - wp.int64(1), bits + wp.int64(2147483648))
 
 
 @wp.func
@@ -38,12 +39,12 @@ def count_below(
     manifold_count: wp.array[wp.int32],
     separation: wp.array[wp.float32],
 ) -> int:
-    """Number of points of pairs first..last whose ordered separation is below."""
+    """Number of points of pairs first..last whose depth rank is below."""
     total = int(0)
     for pair in range(first, last):
         slot = slot_start[pair]
         for k in range(manifold_count[pair]):
-            if wp.int64(ordered_bits(separation[slot + k])) < threshold:
+            if depth_rank(separation[slot + k]) < threshold:
                 total += 1
     return total
 
@@ -61,14 +62,11 @@ def select_deepest(
 ):
     """Give targets to the ``capacity`` deepest points, ties in pair order."""
     # Largest threshold below which no more than ``capacity`` points lie.
-    low = wp.int64(-2147483648)
-    high = wp.int64(2147483648)
+    low = wp.int64(0)
+    high = wp.int64(4294967296)
     while high - low > wp.int64(1):
         middle = (low + high) / wp.int64(2)
-        if low + high < wp.int64(0) and (low + high) % wp.int64(2) != wp.int64(0):
-            middle = middle - wp.int64(1)
-        below = count_below(first, last, middle, slot_start, manifold_count, separation)
-        if below <= capacity:
+        if count_below(first, last, middle, slot_start, manifold_count, separation) <= capacity:
             low = middle
         else:
             high = middle
@@ -77,13 +75,34 @@ def select_deepest(
     for pair in range(first, last):
         slot = slot_start[pair]
         for k in range(manifold_count[pair]):
-            rank = wp.int64(ordered_bits(separation[slot + k]))
+            rank = depth_rank(separation[slot + k])
             keep = rank < low
             if rank == low and ties > 0:
                 keep = True
                 ties -= 1
             target_out[slot + k] = wp.where(keep, base + used, -1)
             used += wp.where(keep, 1, 0)
+
+
+@wp.func
+def aim(
+    first: int,
+    last: int,
+    base: int,
+    slot_start: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    target_out: wp.array[wp.int32],
+) -> int:
+    """Give the points of pairs first..last consecutive targets; returns how many there are."""
+    total = int(0)
+    for pair in range(first, last):
+        count = manifold_count[pair]
+        if count > 0:
+            slot = slot_start[pair]
+            for k in range(count):
+                target_out[slot + k] = base + total + k
+            total += count
+    return total
 
 
 @wp.kernel
@@ -99,28 +118,100 @@ def scan_environments(
     required_out: wp.array[wp.int32],
     overflow_out: wp.array[wp.int32],
 ):
-    """One thread an environment."""
+    """One thread an environment; for environments of few pairs."""
     e = wp.tid()
     first = pair_start[e]
     last = pair_start[e + 1]
     base = contact_start[e]
     capacity = contact_start[e + 1] - base
-    total = int(0)
-    for pair in range(first, last):
-        count = manifold_count[pair]
-        if count > 0:
-            slot = slot_start[pair]
-            for k in range(count):
-                target_out[slot + k] = base + total + k
-            total += count
+    total = aim(first, last, base, slot_start, manifold_count, target_out)
     required_out[e] = wp.max(required_out[e], total)
     if total > capacity:
         overflow_out[e] = 1
         select_deepest(
             first, last, capacity, slot_start, manifold_count, separation, target_out, base
         )
-        total = capacity
-    count_out[e] = total
+    count_out[e] = wp.min(total, capacity)
+
+
+@wp.kernel
+def count_chunks(
+    chunk_pair: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    # outputs
+    chunk_target_out: wp.array[wp.int32],
+):
+    """One thread a chunk of consecutive pairs of one environment."""
+    chunk = wp.tid()
+    total = int(0)
+    for pair in range(chunk_pair[chunk], chunk_pair[chunk + 1]):
+        total += manifold_count[pair]
+    chunk_target_out[chunk] = total
+
+
+@wp.kernel
+def scan_chunks(
+    chunk_start: wp.array[wp.int32],
+    pair_start: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    separation: wp.array[wp.float32],
+    contact_start: wp.array[wp.int32],
+    # outputs
+    chunk_target_out: wp.array[wp.int32],
+    target_out: wp.array[wp.int32],
+    count_out: wp.array[wp.int32],
+    required_out: wp.array[wp.int32],
+    overflow_out: wp.array[wp.int32],
+):
+    """One thread an environment: from counts of chunks to their first targets."""
+    e = wp.tid()
+    base = contact_start[e]
+    capacity = contact_start[e + 1] - base
+    total = int(0)
+    for chunk in range(chunk_start[e], chunk_start[e + 1]):
+        count = chunk_target_out[chunk]
+        chunk_target_out[chunk] = base + total
+        total += count
+    required_out[e] = wp.max(required_out[e], total)
+    if total > capacity:
+        overflow_out[e] = 1
+        for chunk in range(chunk_start[e], chunk_start[e + 1]):
+            # The targets below stand; the chunks must not write theirs.
+            chunk_target_out[chunk] = -1
+        select_deepest(
+            pair_start[e],
+            pair_start[e + 1],
+            capacity,
+            slot_start,
+            manifold_count,
+            separation,
+            target_out,
+            base,
+        )
+    count_out[e] = wp.min(total, capacity)
+
+
+@wp.kernel
+def aim_chunks(
+    chunk_pair: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    manifold_count: wp.array[wp.int32],
+    chunk_target: wp.array[wp.int32],
+    # outputs
+    target_out: wp.array[wp.int32],
+):
+    """One thread a chunk."""
+    chunk = wp.tid()
+    if chunk_target[chunk] >= 0:
+        aim(
+            chunk_pair[chunk],
+            chunk_pair[chunk + 1],
+            chunk_target[chunk],
+            slot_start,
+            manifold_count,
+            target_out,
+        )
 
 
 @wp.kernel
