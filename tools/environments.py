@@ -70,28 +70,29 @@ class Installer:
     """
 
     def __init__(self, folder: pathlib.Path) -> None:
-        self.environment = uv_environment(pip_settings(), os.environ)
+        # On machines where everything runs as root, as in containers, pip's advice on that is noise.
+        base = {"PIP_ROOT_USER_ACTION": "ignore", **os.environ}
+        self.environment = uv_environment(pip_settings(), base)
         self.uv = shutil.which("uv") or self._fetch_uv(folder)
 
-    @staticmethod
-    def _fetch_uv(folder: pathlib.Path) -> str | None:
+    def _fetch_uv(self, folder: pathlib.Path) -> str | None:
         program = folder / "bin" / f"uv{_SUFFIX}"
         if not program.exists():
             # --target also serves systems whose Python has no ensurepip or is managed by the distribution.
             command = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder), "uv"]
-            if subprocess.run(command, check=False).returncode:
+            if subprocess.run(command, env=self.environment, check=False).returncode:
                 return None
         return str(program) if program.exists() else None
 
-    def make(self, folder: pathlib.Path) -> pathlib.Path:
-        """Make an environment of the running interpreter, unless it is there; returns its Python."""
+    def make(self, folder: pathlib.Path, base: str = sys.executable) -> pathlib.Path:
+        """Make an environment of an interpreter, unless the folder is there; returns its Python."""
         python = folder / _SCRIPTS / f"python{_SUFFIX}"
         if python.exists():
             return python
         if self.uv:
-            run([self.uv, "venv", "-q", "--python", sys.executable, str(folder)], self.environment)
+            run([self.uv, "venv", "-q", "--python", base, str(folder)], self.environment)
         else:
-            run([sys.executable, "-m", "venv", str(folder)])
+            run([base, "-m", "venv", str(folder)])
         return python
 
     def install(self, python: pathlib.Path, *arguments: str) -> None:
@@ -99,7 +100,7 @@ class Installer:
         if self.uv:
             run([self.uv, "pip", "install", "-q", "--python", str(python), *arguments], self.environment)
         else:
-            run([str(python), "-m", "pip", "install", "-q", *arguments])
+            run([str(python), "-m", "pip", "install", "-q", *arguments], self.environment)
 
 
 def offers_wheel(find_links: str, requirement: str) -> bool:
