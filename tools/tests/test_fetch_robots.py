@@ -1,7 +1,8 @@
 import pathlib
 
-import fetch_robots
 import pytest
+
+import fetch_robots
 
 
 @pytest.fixture
