@@ -48,9 +48,9 @@ def lay_out_pairs(
     family_of = np.full(type_count * type_count, -1, dtype=np.int32)
     size_of = np.zeros(type_count * type_count, dtype=np.int32)
     for (low, high), (family, size) in PAIR_FAMILY.items():
-        for code in (low * type_count + high, high * type_count + low):
-            family_of[code] = family
-            size_of[code] = size
+        for entry in (low * type_count + high, high * type_count + low):
+            family_of[entry] = family
+            size_of[entry] = size
     code = kind[wanted[:, 0]] * type_count + kind[wanted[:, 1]]
     supported = family_of[code] >= 0
     unsupported = wanted[~supported]

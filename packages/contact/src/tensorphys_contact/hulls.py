@@ -150,8 +150,11 @@ def _merge_facets(
     """
     triangles, normals = _oriented_triangles(points, qhull)
     sides = np.stack(
-        [points[triangles[:, 1]] - points[triangles[:, 0]],
-         points[triangles[:, 2]] - points[triangles[:, 0]]], axis=1,
+        [
+            points[triangles[:, 1]] - points[triangles[:, 0]],
+            points[triangles[:, 2]] - points[triangles[:, 0]],
+        ],
+        axis=1,
     )
     area = 0.5 * np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
     offsets = np.einsum("ij,ij->i", normals, points[triangles[:, 0]])
@@ -188,9 +191,7 @@ def _merge_facets(
     return [loop[keep[loop]] for loop in faces], planes, corners
 
 
-def _oriented_triangles(
-    points: Float64Array, qhull: Any
-) -> tuple[npt.NDArray[np.int64], Float64Array]:
+def _oriented_triangles(points: Float64Array, qhull: Any) -> tuple[npt.NDArray[np.int64], Float64Array]:
     triangles = np.array(qhull.simplices, dtype=np.int64)
     outward = np.array(qhull.equations[:, :3], dtype=np.float64)
     cross = np.cross(

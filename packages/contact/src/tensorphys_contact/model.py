@@ -317,8 +317,7 @@ def _bounds(
     if bad.any():
         index = int(np.argmax(bad))
         raise HullError(
-            f"shape {index} is a convex hull with shape_hull {hull_index[index]} "
-            f"of {len(hulls)} hulls"
+            f"shape {index} is a convex hull with shape_hull {hull_index[index]} of {len(hulls)} hulls"
         )
     start = np.concatenate([[0], np.cumsum([len(h.vertices) for h in hulls])]).astype(np.int32)
     ranges = np.zeros((count, 2), dtype=np.int32)
@@ -345,13 +344,9 @@ def _local_poses(
     that its distance is exact however far the environment lies from the world origin.
     """
     shared = np.flatnonzero(environment < 0)
-    offset = (
-        np.zeros((environment_count, 3)) if origin is None else np.asarray(origin, dtype=np.float64)
-    )
+    offset = np.zeros((environment_count, 3)) if origin is None else np.asarray(origin, dtype=np.float64)
     if offset.shape != (environment_count, 3):
-        raise ShapeError(
-            f"environment_origin: expected ({environment_count}, 3), given {offset.shape}"
-        )
+        raise ShapeError(f"environment_origin: expected ({environment_count}, 3), given {offset.shape}")
     copies = np.repeat(pose[shared][None], environment_count, axis=0)
     copies[..., :3] -= offset[:, None]
     planes = np.flatnonzero(kind[shared] == ShapeType.PLANE)
@@ -363,9 +358,7 @@ def _local_poses(
     return np.concatenate([pose, copies.reshape(-1, 7)])
 
 
-def _material_rows(
-    materials: Materials, material: npt.NDArray[np.int64]
-) -> list[npt.NDArray[np.float32]]:
+def _material_rows(materials: Materials, material: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]]:
     columns = [
         np.asarray(getattr(materials, field.name), dtype=np.float32)
         for field in dataclasses.fields(Materials)

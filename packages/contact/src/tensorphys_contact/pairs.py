@@ -55,15 +55,18 @@ def candidate_pairs(
         chosen = np.flatnonzero(np.diff(start) == size)
         first, second = np.triu_indices(size, k=1)
         local = np.concatenate(
-            [np.stack([first, second], axis=1),
-             np.stack(np.meshgrid(np.arange(size), size + np.arange(len(shared)), indexing="ij"),
-                      axis=-1).reshape(-1, 2)]
+            [
+                np.stack([first, second], axis=1),
+                np.stack(
+                    np.meshgrid(np.arange(size), size + np.arange(len(shared)), indexing="ij"), axis=-1
+                ).reshape(-1, 2),
+            ]
         )
-        pairs = local[None] + start[chosen][:, None, None]
+        block = local[None] + start[chosen][:, None, None]
         is_shared = local[:, 1] >= size
-        pairs[:, is_shared, 1] = (local[is_shared, 1] - size + own)[None]
-        blocks.append(pairs.reshape(-1, 2))
-    pairs = np.concatenate(blocks) if blocks else np.zeros((0, 2), dtype=np.int64)
+        block[:, is_shared, 1] = (local[is_shared, 1] - size + own)[None]
+        blocks.append(block.reshape(-1, 2))
+    pairs: npt.NDArray[np.int64] = np.concatenate(blocks) if blocks else np.zeros((0, 2), dtype=np.int64)
     body0, body1 = body[pairs[:, 0]], body[pairs[:, 1]]
     pairs = pairs[(body0 != body1) & ((body0 >= 0) | (body1 >= 0))]
     if filtered_pairs is not None:
@@ -72,7 +75,8 @@ def candidate_pairs(
         highest = int(body.max(initial=0)) + 1
         pairs = pairs[~_contains(filtered_body_pairs, np.sort(body[pairs], axis=1), highest)]
     order = np.lexsort((pairs[:, 1], pairs[:, 0], environment[pairs[:, 0]]))
-    return pairs[order].astype(np.int32)
+    result: Int32Array = pairs[order].astype(np.int32)
+    return result
 
 
 def replicate_pairs(
@@ -104,15 +108,11 @@ def replicate_pairs(
         raise PairError(f"template pairs must lie in 0..{limit - 1}, given up to {template.max()}")
     step = np.arange(environment_count, dtype=np.int64) * shape_count_per_environment
     to_shared = (environment_count - 1) * shape_count_per_environment
-    flat = template[None] + np.where(
-        template < shape_count_per_environment, step[:, None, None], to_shared
-    )
+    flat = template[None] + np.where(template < shape_count_per_environment, step[:, None, None], to_shared)
     return flat.reshape(-1, 2).astype(np.int32)
 
 
-def _contains(
-    wanted: npt.ArrayLike, pairs: npt.NDArray[np.int64], base: int
-) -> npt.NDArray[np.bool_]:
+def _contains(wanted: npt.ArrayLike, pairs: npt.NDArray[np.int64], base: int) -> npt.NDArray[np.bool_]:
     """Tell which pairs (lower index first) are among the wanted ones."""
     table = np.sort(np.asarray(wanted, dtype=np.int64).reshape(-1, 2), axis=1)
     low, high = table[:, 0], table[:, 1]

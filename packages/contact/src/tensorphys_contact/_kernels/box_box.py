@@ -235,9 +235,7 @@ def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limi
                     r, t, half_f, half_o, not on_f, wp.where(on_f, axis_o, axis_f), limit
                 )
         if names[3] < 0 and (code < 0 or s < limit):
-            p_f, p_o, name, inside = support_edges(
-                r, t, half_f, half_o, wp.max(code, 0), axis_normal
-            )
+            p_f, p_o, name, inside = support_edges(r, t, half_f, half_o, wp.max(code, 0), axis_normal)
             if code < 0 or (s > 0.0 and not inside):
                 p_f, p_o, name = nearest_edges(r, t, half_f, half_o)
             normal = axis_normal

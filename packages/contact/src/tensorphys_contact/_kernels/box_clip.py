@@ -58,7 +58,14 @@ def side_distance(side: int, x: float, y: float, half_x: float, half_y: float) -
 
 @wp.func
 def clip_rectangle(
-    half_x: float, half_y: float, count_in: int, x_in: vec8, y_in: vec8, side: int, name_in: vec8i, edge_in: vec8i
+    half_x: float,
+    half_y: float,
+    count_in: int,
+    x_in: vec8,
+    y_in: vec8,
+    side: int,
+    name_in: vec8i,
+    edge_in: vec8i,
 ):
     """Clip a convex polygon by one side; returns count, x, y, names, edge tags.
 
@@ -141,7 +148,9 @@ def choose_four(count: int, x: vec8, y: vec8, z: vec8, limit: float, band: float
 
 
 @wp.func
-def clip_faces(half_r: wp.vec3, half_i: wp.vec3, rotation: wp.mat33, t: wp.vec3, axis: int, sign: float, limit: float):
+def clip_faces(
+    half_r: wp.vec3, half_i: wp.vec3, rotation: wp.mat33, t: wp.vec3, axis: int, sign: float, limit: float
+):
     """Clip the incident face of box i against face ``sign axis`` of box r.
 
     Everything is in the frame of box r; ``rotation`` and ``t`` place box i in it.

@@ -128,9 +128,7 @@ def scan_environments(
     required_out[e] = wp.max(required_out[e], total)
     if total > capacity:
         overflow_out[e] = 1
-        select_deepest(
-            first, last, capacity, slot_start, manifold_count, separation, target_out, base
-        )
+        select_deepest(first, last, capacity, slot_start, manifold_count, separation, target_out, base)
     count_out[e] = wp.min(total, capacity)
 
 

@@ -45,9 +45,7 @@ def relative_pose(
     between = wp.transform_get_translation(x_o) - wp.transform_get_translation(x_f)
     q_f = r_f * wp.transform_get_rotation(local_f)
     q_o = r_o * wp.transform_get_rotation(local_o)
-    return wp.transform(
-        wp.quat_rotate_inv(q_f, between + (arm_o - arm_f)), wp.quat_inverse(q_f) * q_o
-    )
+    return wp.transform(wp.quat_rotate_inv(q_f, between + (arm_o - arm_f)), wp.quat_inverse(q_f) * q_o)
 
 
 @wp.func

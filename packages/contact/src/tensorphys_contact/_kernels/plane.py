@@ -126,9 +126,7 @@ def fourth_vertex(
     best = float(1.0e-3) * wp.abs(area_c)
     for v in range(span[0], span[1]):
         p = vertex[v]
-        gain = wp.max(
-            wp.dot(out_ab, p - pa), wp.max(wp.dot(out_bc, p - pb), wp.dot(out_ca, p - pc))
-        )
+        gain = wp.max(wp.dot(out_ab, p - pa), wp.max(wp.dot(out_bc, p - pb), wp.dot(out_ca, p - pc)))
         if wp.dot(normal, p) < limit and gain > best:
             best = gain
             found = v
@@ -150,6 +148,18 @@ def sorted_four(a: int, b: int, c: int, d: int) -> wp.vec4i:
         wp.max(middle0, middle1),
         wp.max(high0, high1),
     )
+
+
+@wp.func
+def primitive_features(kind: int, normal: wp.vec3) -> wp.vec4i:
+    """Candidate features of a sphere, capsule or box against ``normal``, −1 for none."""
+    features = wp.vec4i(0, 1, -1, -1)
+    if kind == SPHERE:
+        features[1] = -1
+    elif kind == BOX:
+        for k in range(4):
+            features[k] = box_bottom_corner(normal, k)
+    return features
 
 
 @wp.func
@@ -203,16 +213,10 @@ def collide_planes(
     if t[2] + wp.dot(normal, shape_center[o]) - shape_radius[o] < limit:
         kind = shape_type[o]
         size = shape_size[o]
-        chosen = wp.vec4i(0, 1, -1, -1)
-        if kind == SPHERE:
-            chosen[1] = -1
-        if kind == BOX:
-            for k in range(4):
-                chosen[k] = box_bottom_corner(normal, k)
+        chosen = primitive_features(kind, normal)
         if kind == CONVEX_HULL:
             band = SEED_BAND * shape_radius[o]
             chosen = hull_manifold(normal, limit - t[2], band, shape_vertices[o], hull_vertex)
-        up = wp.vec3(0.0, 0.0, 1.0)
         slot = slot_start[pair]
         side_f = wp.where(f < o, 0, 1)
         for k in range(4):
@@ -233,7 +237,9 @@ def collide_planes(
                         side_f,
                         wp.transform_point(local_f, on_plane),
                         wp.transform_point(local_o, point),
-                        wp.quat_rotate(pair_rotation(shape_body[f], body_pose, local_f), up),
+                        wp.quat_rotate(
+                            pair_rotation(shape_body[f], body_pose, local_f), wp.vec3(0.0, 0.0, 1.0)
+                        ),
                         separation,
                         feature,
                         anchor_out,
