@@ -61,7 +61,7 @@ class Table:
         else:
             given = np.asarray(value)
             if given.size == 0 and self.count == 0:
-                given = given.reshape(shape)
+                given = given.reshape(shape).astype(dtype)
             if given.shape != shape:
                 raise SceneValueError(f"{name}: expected shape {shape}, given {given.shape}")
             if not np.can_cast(given.dtype, dtype, casting="same_kind"):

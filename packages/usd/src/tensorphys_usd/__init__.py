@@ -1,3 +1,8 @@
 """OpenUSD stages to scenes and back: units, quaternion order and templates are settled here."""
 
-__all__: list[str] = []
+from tensorphys_usd.errors import StageError, UsdError
+from tensorphys_usd.parse import parse_stage
+from tensorphys_usd.report import Finding, Report, report_text
+from tensorphys_usd.stage import open_stage
+
+__all__ = ["Finding", "Report", "StageError", "UsdError", "open_stage", "parse_stage", "report_text"]

@@ -1,0 +1,77 @@
+"""MuJoCo actuator prims: servos become drives, motors become effort limits of their degrees of freedom."""
+
+from __future__ import annotations
+
+import numpy as np
+from pxr import Sdf
+
+from tensorphys_scene import DriveType
+from tensorphys_usd.attributes import Attributes
+from tensorphys_usd.axes import AxisRow
+from tensorphys_usd.joints import StageJoints
+from tensorphys_usd.stage import Reading
+
+_INF = float("inf")
+
+
+def apply_actuators(reading: Reading, joints: StageJoints) -> None:
+    """Read every `MjcActuator` prim of the stage into the axes of the joint that it acts on.
+
+    An actuator's force is gear · (g₀ u + b₀ + b₁ gear q + b₂ gear q̇) with control u. With b₁ = b₂ = 0 it is a motor,
+    whose range gear · g₀ · control range bounds the effort; otherwise it is a drive with stiffness −gear² b₁ and
+    damping −gear² b₂.
+    """
+    row_of = {path: row for row, path in enumerate(joints.paths)}
+    for path, prim in zip(reading.paths, reading.prims, strict=True):
+        if str(prim.GetTypeName()) != "MjcActuator":
+            continue
+        attributes = reading.attributes(path)
+        targets = attributes.targets("mjc:target")
+        axes = joints.axes[row_of[targets[0]]] if targets and targets[0] in row_of else []
+        if len(axes) != 1:
+            where = targets[0] if targets else "nothing"
+            attributes.use_prefix("mjc:")
+            reading.report.add(path, f"MjcActuator on {where}, which is no joint with one degree of freedom: ignored")
+            continue
+        _apply(reading, path, attributes, axes[0])
+
+
+def _apply(reading: Reading, path: Sdf.Path, attributes: Attributes, axis: AxisRow) -> None:
+    gear = float(np.array(attributes.get("mjc:gear", [1.0]), dtype=np.float64)[0])
+    gain = float(np.array(attributes.get("mjc:gainPrm", [1.0]), dtype=np.float64)[0])
+    bias = np.zeros(3)
+    given = np.array(attributes.get("mjc:biasPrm", []), dtype=np.float64)[:3]
+    bias[: given.size] = given
+    if str(attributes.get("mjc:biasType", "none")) != "affine":
+        bias[:] = 0.0
+    force = _range(attributes, "force")
+    control = _range(attributes, "ctrl")
+    if bias[1] == 0.0 and bias[2] == 0.0:
+        effort = _INF
+        if control is not None:
+            effort = abs(gear * gain) * control
+        if force is not None:
+            effort = min(effort, abs(gear) * force)
+        axis.effort_limit = min(axis.effort_limit, effort)
+        return
+    if axis.drive_type is not DriveType.NONE:
+        reading.report.add(path, "MjcActuator on a joint that has a drive: the drive is kept, the actuator ignored")
+        return
+    axis.drive_type = DriveType.FORCE
+    axis.stiffness = max(-gear * gear * float(bias[1]), 0.0)
+    axis.damping = max(-gear * gear * float(bias[2]), 0.0)
+    if bias[1] < 0.0:
+        # With no control the servo pulls to where b₀ and b₁ gear q cancel.
+        axis.target_position = float(-bias[0] / (bias[1] * gear)) if gear else 0.0
+    if force is not None:
+        axis.max_force = abs(gear) * force
+
+
+def _range(attributes: Attributes, kind: str) -> float | None:
+    """Larger end of a range of control or force, None where it is not limited."""
+    low = attributes.number(f"mjc:{kind}Range:min", 0.0)
+    high = attributes.number(f"mjc:{kind}Range:max", 0.0)
+    limited = str(attributes.get(f"mjc:{kind}Limited", "auto"))
+    if limited == "false" or (limited == "auto" and low == high):
+        return None
+    return max(abs(low), abs(high))

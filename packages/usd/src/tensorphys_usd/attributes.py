@@ -1,0 +1,74 @@
+"""Authored physics attributes of prims by name, and which of them somebody used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pxr import Sdf, Usd
+
+_PREFIXES = ("physics:", "physx", "newton:", "mjc:", "urdf:", "drive:", "state:", "mjcf:", "limit:", "omniphysics:")
+
+
+def is_physics(name: str) -> bool:
+    """Whether an attribute or relationship of this name belongs to a physics schema."""
+    return name.startswith(_PREFIXES)
+
+
+class Attributes:
+    """Authored physics attributes of one prim.
+
+    Vendor schemas are read by name, since plain OpenUSD does not register them. A name counts as used once it was
+    asked for; what nobody asked for is reported.
+    """
+
+    def __init__(self, prim: Usd.Prim) -> None:
+        self.prim = prim
+        self.names = {name for name in prim.GetAuthoredPropertyNames() if is_physics(name)}
+        self._unused = set(self.names)
+        self._applied: frozenset[str] | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether the name is authored; marks nothing as used."""
+        return name in self.names
+
+    def applied(self, schema: str) -> bool:
+        """Whether an API schema is applied, registered or not."""
+        if self._applied is None:
+            self._applied = frozenset(str(item) for item in self.prim.GetPrimTypeInfo().GetAppliedAPISchemas())
+        return schema in self._applied
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Authored value, or the default where none is authored or it is blocked."""
+        if name not in self.names:
+            return default
+        self._unused.discard(name)
+        value = self.prim.GetAttribute(name).Get()
+        return default if value is None else value
+
+    def number(self, name: str, default: float) -> float:
+        """Authored number; 3.4e38 and above is infinite."""
+        value = self.get(name, default)
+        number = float(value)
+        if abs(number) >= 3.0e38:
+            return float("inf") if number > 0.0 else float("-inf")
+        return number
+
+    def targets(self, name: str) -> list[Sdf.Path]:
+        """Targets of an authored relationship, paths in prototypes resolved by OpenUSD."""
+        if name not in self.names:
+            return []
+        self._unused.discard(name)
+        relationship = self.prim.GetRelationship(name)
+        return list(relationship.GetTargets()) if relationship else []
+
+    def use(self, *names: str) -> None:
+        """Mark names as used that were read by OpenUSD's own parser."""
+        self._unused.difference_update(names)
+
+    def use_prefix(self, *prefixes: str) -> None:
+        """Mark all names with these prefixes as used."""
+        self._unused = {name for name in self._unused if not name.startswith(prefixes)}
+
+    def unused(self) -> list[str]:
+        """Authored names that nobody asked for, sorted."""
+        return sorted(self._unused)

@@ -1,0 +1,114 @@
+"""Rigid bodies: poses, velocities, flags and vendor settings."""
+
+from __future__ import annotations
+
+import bisect
+from typing import Any
+
+import numpy as np
+from pxr import Sdf
+
+from tensorphys_usd.attributes import Attributes
+from tensorphys_usd.descriptors import Descriptors
+from tensorphys_usd.errors import StageError
+from tensorphys_usd.frames import Frame
+from tensorphys_usd.stage import Reading
+
+_RADIANS = float(np.pi / 180.0)
+_READ_BY_OPENUSD = (
+    "physics:rigidBodyEnabled",
+    "physics:kinematicEnabled",
+    "physics:startsAsleep",
+    "physics:simulationOwner",
+    "physics:filteredPairs",
+)
+
+
+class StageBodies:
+    """All rigid bodies of a stage.
+
+    Attributes:
+        paths: Prim paths, in stage order.
+        row: Row by prim path.
+        frames: World transform of each body, scale kept.
+        enabled, kinematic: Flags of each body.
+        columns: Columns of the body table except `path`, `pose`, `enabled`, `kinematic` and the mass properties.
+    """
+
+    def __init__(self, reading: Reading, descriptors: Descriptors) -> None:
+        self.paths: list[Sdf.Path] = []
+        self.row: dict[Sdf.Path, int] = {}
+        self.frames: list[Frame] = []
+        self.enabled: list[bool] = []
+        self.kinematic: list[bool] = []
+        self.columns: dict[str, list[Any]] = {}
+        self._position = reading.order
+        self._order = [reading.order.get(path, 0) for path, _ in descriptors.bodies]
+        for path, descriptor in descriptors.bodies:
+            self.row[path] = len(self.paths)
+            self.paths.append(path)
+            frame = reading.frame(path)
+            if frame.sheared:
+                reading.report.add(path, "rigid body under a shearing transform: shear stays in its shapes and anchors")
+            self.frames.append(frame)
+            self.enabled.append(bool(descriptor.rigidBodyEnabled))
+            self.kinematic.append(bool(descriptor.kinematicBody))
+            attributes = reading.attributes(path)
+            attributes.use(*_READ_BY_OPENUSD)
+            for name, value in self._settings(path, attributes, reading).items():
+                self.columns.setdefault(name, []).append(value)
+            self.columns.setdefault("starts_asleep", []).append(bool(descriptor.startsAsleep))
+
+    def below(self, path: Sdf.Path) -> list[int]:
+        """Rows of the bodies at or below a prim."""
+        first = bisect.bisect_left(self._order, self._position.get(path, 0))
+        rows = []
+        for row in range(first, len(self.paths)):
+            if not self.paths[row].HasPrefix(path):
+                break
+            rows.append(row)
+        return rows
+
+    @staticmethod
+    def _settings(path: Sdf.Path, attributes: Attributes, reading: Reading) -> dict[str, Any]:
+        # Defaults of the vendor schema hold only where it is applied; without it there is no damping and no bound.
+        applied = attributes.applied("PhysxRigidBodyAPI")
+        infinite = float("inf")
+        number = attributes.number
+
+        def vendor(name: str, where_applied: float, otherwise: float) -> float:
+            return number(f"physxRigidBody:{name}", where_applied if applied else otherwise)
+
+        position_bits = int(attributes.get("physxRigidBody:lockedPosAxis", 0)) & 7
+        rotation_bits = int(attributes.get("physxRigidBody:lockedRotAxis", 0)) & 7
+        settings = {
+            "linear_velocity": _vector(path, attributes, "physics:velocity"),
+            "angular_velocity": _vector(path, attributes, "physics:angularVelocity") * _RADIANS,
+            "disable_gravity": bool(attributes.get("physxRigidBody:disableGravity", False)),
+            "linear_damping": vendor("linearDamping", 0.0, 0.0),
+            "angular_damping": vendor("angularDamping", 0.05, 0.0),
+            "max_linear_velocity": vendor("maxLinearVelocity", infinite, infinite),
+            "max_angular_velocity": vendor("maxAngularVelocity", 100.0 / _RADIANS, infinite) * _RADIANS,
+            "max_depenetration_velocity": vendor(
+                "maxDepenetrationVelocity", 3.0 / reading.meters_per_unit, infinite
+            ),
+            "max_contact_impulse": vendor("maxContactImpulse", infinite, infinite),
+            "sleep_threshold": number("physxRigidBody:sleepThreshold", 0.0),
+            "stabilization_threshold": number("physxRigidBody:stabilizationThreshold", 0.0),
+            "position_iterations": int(attributes.get("physxRigidBody:solverPositionIterationCount", -1)),
+            "velocity_iterations": int(attributes.get("physxRigidBody:solverVelocityIterationCount", -1)),
+            "gyroscopic": bool(attributes.get("physxRigidBody:enableGyroscopicForces", True)),
+            "retain_forces": bool(attributes.get("physxRigidBody:retainAccelerations", False)),
+            "ccd": bool(attributes.get("physxRigidBody:enableCCD", False)),
+            "locked_axes": position_bits | rotation_bits << 3,
+        }
+        # The tensor API makes every body a contact sensor, so the authored threshold changes nothing.
+        attributes.use("physxContactReport:threshold")
+        return settings
+
+
+def _vector(path: Sdf.Path, attributes: Attributes, name: str) -> Any:
+    value = np.array(attributes.get(name, (0.0, 0.0, 0.0)), dtype=np.float64)
+    if not np.isfinite(value).all():
+        raise StageError(f"{path}: {name} is {value.tolist()}")
+    return value

@@ -1,0 +1,346 @@
+"""From rows of the whole stage to templates, environments, shared shapes and per-environment differences."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pxr import Sdf
+
+from tensorphys_patterns import PathTree, match
+from tensorphys_scene import Environments, Mesh, Template
+from tensorphys_usd.errors import StageError
+from tensorphys_usd.rows import StageRows, TableRows
+from tensorphys_usd.stage import Reading
+
+IntArray = npt.NDArray[np.int64]
+
+OUTSIDE = -1
+# Relative difference below which two authored numbers are one: subtracting origins costs a few roundings.
+_SAME = 1e-9
+
+
+class Roots:
+    """Environment root prims and what stands below them.
+
+    Attributes:
+        paths: Root paths in stage order; one empty path where the whole stage is one environment.
+        origins: Translation of each root in the world, shape [count, 3].
+    """
+
+    def __init__(self, reading: Reading, pattern: str | None) -> None:
+        self._reading = reading
+        if pattern is None:
+            self.paths: list[Sdf.Path] = []
+            self.origins = np.zeros((1, 3))
+            return
+        tree = PathTree([str(path) for path in reading.paths])
+        hits = dict.fromkeys(hit.path for hit in match(pattern, tree))
+        if not hits:
+            raise StageError(f"environments={pattern!r} matches no prim of the stage")
+        self.paths = sorted((Sdf.Path(hit) for hit in hits), key=lambda path: reading.order[path])
+        for first, second in zip(self.paths, self.paths[1:], strict=False):
+            if second.HasPrefix(first):
+                raise StageError(f"environments={pattern!r}: {second} is inside the environment {first}")
+        self.origins = np.array([reading.frame(path).translation for path in self.paths]).reshape(-1, 3)
+        self._starts = [reading.order[path] for path in self.paths]
+
+    @property
+    def count(self) -> int:
+        """Number of environments."""
+        return len(self.origins)
+
+    def names(self) -> tuple[str, ...]:
+        """Root paths as text, "" for the whole stage."""
+        return tuple(str(path) for path in self.paths) if self.paths else ("",)
+
+    def of(self, path: Sdf.Path) -> int:
+        """Environment of a prim, −1 outside of all."""
+        if not self.paths:
+            return 0
+        position = self._reading.order.get(path)
+        if position is None:
+            return OUTSIDE
+        index = bisect.bisect_right(self._starts, position) - 1
+        return index if index >= 0 and path.HasPrefix(self.paths[index]) else OUTSIDE
+
+    def relative(self, environment: int, path: Sdf.Path) -> str:
+        """Path below the environment's root; the whole path for a prim outside of it."""
+        text = str(path)
+        if environment == OUTSIDE or not self.paths or not path.HasPrefix(self.paths[environment]):
+            return text
+        return text[len(str(self.paths[environment])) :]
+
+    def prims(self, environment: int) -> tuple[str, ...]:
+        """Paths of all prims of an environment, relative, depth-first; the root is ""."""
+        if not self.paths:
+            return ("", *(str(path) for path in self._reading.paths))
+        start = self._starts[environment]
+        root = self.paths[environment]
+        length = len(str(root))
+        result = []
+        for path in self._reading.paths[start:]:
+            if not path.HasPrefix(root):
+                break
+            result.append(str(path)[length:])
+        return tuple(result)
+
+
+@dataclass
+class _Part:
+    """Rows of one environment with local indices, ready to become a template."""
+
+    prims: tuple[str, ...]
+    paths: dict[str, tuple[str, ...]]
+    columns: dict[str, dict[str, npt.NDArray[Any]]]
+    names: tuple[str, ...]
+    meshes: tuple[int, ...]
+    pairs: npt.NDArray[np.int32]
+
+    def signature(self) -> tuple[Any, ...]:
+        """What must be equal for two environments to share a template; floats may differ."""
+        parts: list[Any] = [self.prims, self.names, self.meshes, self.pairs.tobytes()]
+        for table, columns in self.columns.items():
+            parts.append(self.paths[table])
+            parts.extend(values.tobytes() for values in columns.values() if values.dtype.kind != "f")
+        return tuple(parts)
+
+
+class Splitter:
+    """Splits the rows of a stage by environment."""
+
+    def __init__(self, reading: Reading, roots: Roots, rows: StageRows) -> None:
+        self._reading = reading
+        self._roots = roots
+        self._rows = rows
+        self._of: dict[str, IntArray] = {}
+        self._check_bodies()
+        self._of["bodies"] = self._by_path(rows.bodies)
+        self._of["shapes"] = self._of_shapes()
+        self._of["joints"] = self._of_joints()
+        self._of["axes"] = self._through("axes", "joint", "joints")
+        self._of["links"] = self._through("links", "body", "bodies")
+        self._of["articulations"] = self._of_articulations()
+        self._order = {
+            name: np.argsort(environment, kind="stable") for name, environment in self._of.items()
+        }
+        self._starts = {
+            name: np.searchsorted(environment[self._order[name]], np.arange(-1, roots.count + 1))
+            for name, environment in self._of.items()
+        }
+        self._local: dict[str, IntArray] = {}
+        for name, order in self._order.items():
+            local = np.zeros(len(order), np.int64)
+            environment = self._of[name][order]
+            local[order] = np.arange(len(order)) - self._starts[name][environment + 1]
+            self._local[name] = local
+        self._shift()
+        self._split_pairs()
+
+    def _by_path(self, table: TableRows) -> IntArray:
+        return np.array([self._roots.of(path) for path in table.paths], np.int64)
+
+    def _through(self, name: str, column: str, other: str) -> IntArray:
+        index = self._rows.table(name).columns[column]
+        environments = self._of[other]
+        return environments[index] if index.size else np.zeros(0, np.int64)
+
+    def _check_bodies(self) -> None:
+        bodies = self._rows.bodies
+        for path, enabled in zip(bodies.paths, bodies.columns["enabled"], strict=True):
+            if enabled and self._roots.of(path) == OUTSIDE:
+                raise StageError(
+                    f"{path}: moving body outside of all environments; put it under an environment root, "
+                    "or leave out environments= to make one world of the stage"
+                )
+
+    def _of_shapes(self) -> IntArray:
+        # A collider belongs to its body's environment, wherever the prim stands; disabled bodies outside are static.
+        own = self._by_path(self._rows.shapes)
+        body = self._rows.shapes.columns["body"]
+        on_body = body >= 0
+        own[on_body] = self._of["bodies"][body[on_body]]
+        lost = on_body & (own == OUTSIDE)
+        for row in np.flatnonzero(lost):
+            self._rows.make_static(int(row))
+        return own
+
+    def _of_joints(self) -> IntArray:
+        joints = self._rows.joints
+        bodies = self._of["bodies"]
+        result = np.zeros(joints.count, np.int64)
+        for row in range(joints.count):
+            ends = [int(joints.columns[name][row]) for name in ("body0", "body1")]
+            places = {int(bodies[body]) for body in ends if body >= 0}
+            if len(places) != 1:
+                names = " and ".join(str(self._rows.bodies.paths[body]) for body in ends)
+                raise StageError(f"{joints.paths[row]}: joint between bodies of two environments, {names}")
+            result[row] = places.pop()
+        return result
+
+    def _of_articulations(self) -> IntArray:
+        links = self._rows.links.columns["articulation"]
+        result = np.zeros(self._rows.articulations.count, np.int64)
+        result[links] = self._of["links"]
+        return result
+
+    def _shift(self) -> None:
+        """Carry world positions into environment frames."""
+
+        def shift(table: TableRows, name: str, column: str, mask: npt.NDArray[np.bool_]) -> None:
+            environment = self._of[name]
+            inside = mask & (environment != OUTSIDE)
+            table.columns[column][inside, :3] -= self._roots.origins[environment[inside]]
+
+        rows = self._rows
+        shift(rows.bodies, "bodies", "pose", np.ones(rows.bodies.count, bool))
+        shift(rows.shapes, "shapes", "pose", rows.shapes.columns["body"] < 0)
+        shift(rows.joints, "joints", "frame0", rows.joints.columns["body0"] < 0)
+        shift(rows.joints, "joints", "frame1", rows.joints.columns["body1"] < 0)
+
+    def _split_pairs(self) -> None:
+        pairs = self._rows.pairs
+        environment = self._of["shapes"]
+        place = environment[pairs] if pairs.size else np.zeros((0, 2), np.int64)
+        mixed = (place[:, 0] != place[:, 1]) & (place.min(axis=1) == OUTSIDE) if pairs.size else np.zeros(0, bool)
+        for row in np.flatnonzero(mixed)[:1]:
+            first, second = (self._rows.shapes.paths[shape] for shape in pairs[row])
+            self._reading.report.add(
+                first, f"filter against {second}, which is shared by all environments, is not supported: ignored"
+            )
+        same = place[:, 0] == place[:, 1]
+        kept, place = pairs[same], place[same, 0]
+        order = np.argsort(place, kind="stable")
+        self._pairs = kept[order]
+        self._pair_starts = np.searchsorted(place[order], np.arange(-1, self._roots.count + 1))
+
+    def part(self, environment: int) -> _Part:
+        """Rows of one environment (−1: what is outside of all)."""
+        columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
+        paths: dict[str, tuple[str, ...]] = {}
+        rows_of: dict[str, IntArray] = {}
+        for name in self._of:
+            table = self._rows.table(name)
+            start, stop = self._starts[name][environment + 1], self._starts[name][environment + 2 : environment + 3]
+            rows = self._order[name][start : int(stop[0]) if stop.size else None]
+            rows_of[name] = rows
+            columns[name] = {column: values[rows] for column, values in table.columns.items()}
+            paths[name] = tuple(self._roots.relative(environment, table.paths[row]) for row in rows)
+            for column, target in table.references.items():
+                columns[name][column] = self._localised(columns[name][column], target)
+        materials, columns["shapes"]["material"] = self._used(columns["shapes"]["material"], environment)
+        columns["materials"] = {name: values[materials] for name, values in self._rows.materials.columns.items()}
+        paths["materials"] = tuple(self._roots.relative(environment, self._rows.materials.paths[m]) for m in materials)
+        meshes, columns["shapes"]["mesh"] = _compact(columns["shapes"]["mesh"])
+        first, last = self._pair_starts[environment + 1], self._pair_starts[environment + 2 : environment + 3]
+        pairs = self._local["shapes"][self._pairs[first : int(last[0]) if last.size else None]]
+        return _Part(
+            prims=self._roots.prims(environment) if environment != OUTSIDE else ("",),
+            paths=paths,
+            columns=columns,
+            names=tuple(self._rows.names[row] for row in rows_of["axes"]),
+            meshes=tuple(meshes.tolist()),
+            pairs=np.sort(pairs, axis=1).astype(np.int32).reshape(-1, 2),
+        )
+
+    def _localised(self, index: npt.NDArray[Any], target: str) -> npt.NDArray[Any]:
+        result = np.full(index.shape, -1, np.int32)
+        given = index >= 0
+        result[given] = self._local[target][index[given]]
+        return result
+
+    def _used(self, index: npt.NDArray[Any], environment: int) -> tuple[IntArray, npt.NDArray[Any]]:
+        """Materials of an environment: those below its root and those that its shapes use."""
+        if not self._roots.paths:
+            return np.arange(self._rows.materials.count), index
+        inside = [
+            row for row, path in enumerate(self._rows.materials.paths) if row in self._inside_materials(environment)
+        ]
+        rows = np.unique(np.concatenate((np.array(inside, np.int64), index[index >= 0].astype(np.int64))))
+        local = np.full(self._rows.materials.count + 1, -1, np.int32)
+        local[rows] = np.arange(len(rows))
+        return rows, local[index]
+
+    def _inside_materials(self, environment: int) -> frozenset[int]:
+        if not hasattr(self, "_materials_of"):
+            places = self._by_path(self._rows.materials)
+            self._materials_of: dict[int, frozenset[int]] = {
+                int(place): frozenset(np.flatnonzero(places == place).tolist()) for place in np.unique(places)
+            }
+        return self._materials_of.get(environment, frozenset()) if environment != OUTSIDE else frozenset()
+
+    def template(self, part: _Part) -> Template:
+        """A template of a part."""
+        rows = self._rows
+        tables = {
+            name: rows.table(name).kind(path=part.paths[name], **_known(part, name)) for name in part.columns
+        }
+        return Template(
+            prims=part.prims,
+            meshes=tuple(rows.meshes[row] for row in part.meshes),
+            filtered_pairs=part.pairs,
+            **tables,
+        )
+
+
+def _known(part: _Part, name: str) -> dict[str, Any]:
+    columns: dict[str, Any] = dict(part.columns[name])
+    if name == "axes":
+        columns["names"] = part.names
+    return columns
+
+
+def _compact(index: npt.NDArray[Any]) -> tuple[IntArray, npt.NDArray[Any]]:
+    """Rows in use and the index into them."""
+    rows = np.unique(index[index >= 0]).astype(np.int64)
+    result = np.full(index.shape, -1, np.int32)
+    result[index >= 0] = np.searchsorted(rows, index[index >= 0])
+    return rows, result
+
+
+def split(
+    reading: Reading, roots: Roots, rows: StageRows
+) -> tuple[tuple[Template, ...], Environments, Template, dict[tuple[int, str], npt.NDArray[np.float64]]]:
+    """Templates, environments, shared shapes and per-environment columns of a stage."""
+    splitter = Splitter(reading, roots, rows)
+    parts = [splitter.part(environment) for environment in range(roots.count)]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for environment, part in enumerate(parts):
+        groups.setdefault(part.signature(), []).append(environment)
+    template_of = np.zeros(roots.count, np.int32)
+    templates = []
+    overrides: dict[tuple[int, str], npt.NDArray[np.float64]] = {}
+    for index, members in enumerate(groups.values()):
+        template_of[members] = index
+        templates.append(splitter.template(parts[members[0]]))
+        overrides.update({(index, name): values for name, values in _differences([parts[e] for e in members]).items()})
+    shared = splitter.template(splitter.part(OUTSIDE)) if roots.paths else Template()
+    environments = Environments(path=roots.names(), template=template_of, origin=roots.origins)
+    return tuple(templates), environments, shared, overrides
+
+
+def _differences(parts: Sequence[_Part]) -> dict[str, npt.NDArray[np.float64]]:
+    """Float columns that differ between environments of one template, one row an environment."""
+    result: dict[str, npt.NDArray[np.float64]] = {}
+    if len(parts) < 2:
+        return result
+    for table, columns in parts[0].columns.items():
+        for column, first in columns.items():
+            if first.dtype.kind != "f" or not first.size:
+                continue
+            stacked = np.stack([part.columns[table][column] for part in parts])
+            with np.errstate(invalid="ignore"):
+                close = np.abs(stacked - first) <= _SAME * (1.0 + np.abs(first))
+            same = close | (stacked == first) | (np.isnan(stacked) & np.isnan(first))
+            if not same.all():
+                result[f"{table}.{column}"] = stacked
+    return result
+
+
+def mesh_tuple(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
+    """Meshes as a template holds them."""
+    return tuple(meshes)

@@ -1,0 +1,205 @@
+"""Joints as authored: bodies, frames in float64, flags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pxr import Sdf, UsdPhysics
+
+from tensorphys_scene import JointType
+from tensorphys_usd.attributes import Attributes
+from tensorphys_usd.axes import AxisRow, read_axes
+from tensorphys_usd.bodies import StageBodies
+from tensorphys_usd.descriptors import Descriptors
+from tensorphys_usd.errors import StageError
+from tensorphys_usd.frames import matrix, pose, split
+from tensorphys_usd.stage import Reading
+
+Array = npt.NDArray[np.float64]
+
+_TYPES = {
+    "Fixed": JointType.FIXED,
+    "Revolute": JointType.REVOLUTE,
+    "Prismatic": JointType.PRISMATIC,
+    "Spherical": JointType.SPHERICAL,
+    "Distance": JointType.DISTANCE,
+    "D6": JointType.D6,
+}
+_UNKNOWN_JOINT_TYPES = ("PhysxPhysicsGearJoint", "PhysxPhysicsRackAndPinionJoint")
+# Columns 0, 1, 2 are the joint axis X and two across it, for a joint whose axis token is Y or Z.
+_AXIS_TO_X = {
+    "X": np.eye(3),
+    "Y": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    "Z": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
+}
+_READ_BY_OPENUSD = (
+    "physics:axis",
+    "physics:body0",
+    "physics:body1",
+    "physics:jointEnabled",
+    "physics:collisionEnabled",
+    "physics:excludeFromArticulation",
+    "physics:breakForce",
+    "physics:breakTorque",
+    "physics:lowerLimit",
+    "physics:upperLimit",
+    "physics:coneAngle0Limit",
+    "physics:coneAngle1Limit",
+    "physics:minDistance",
+    "physics:maxDistance",
+)
+
+
+class StageJoints:
+    """All joints of a stage.
+
+    Attributes:
+        paths: Prim paths, in stage order.
+        row: Row by prim path.
+        body0, body1: Rows of the bodies, −1 for the world.
+        columns: The other columns of the joint table; frames of the world side are in the world.
+        axes: Degrees of freedom of each joint, none where it has none.
+    """
+
+    def __init__(self, reading: Reading, descriptors: Descriptors, bodies: StageBodies) -> None:
+        self.paths: list[Sdf.Path] = []
+        self.row: dict[Sdf.Path, int] = {}
+        self.body0: list[int] = []
+        self.body1: list[int] = []
+        self.columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        self.axes: list[list[AxisRow]] = []
+        self._reading = reading
+        self._bodies = bodies
+        for path, descriptor in descriptors.joints:
+            self._add(path, descriptor)
+        for path, prim in zip(reading.paths, reading.prims, strict=True):
+            if str(prim.GetTypeName()) in _UNKNOWN_JOINT_TYPES:
+                reading.report.add(path, f"{prim.GetTypeName()} is not supported and left out")
+                reading.attributes(path).use_prefix("physics:", "physx")
+
+    @property
+    def count(self) -> int:
+        """Number of joints."""
+        return len(self.paths)
+
+    def _add(self, path: Sdf.Path, descriptor: Any) -> None:
+        reading = self._reading
+        attributes = reading.attributes(path)
+        attributes.use(*_READ_BY_OPENUSD)
+        kind = type(descriptor).__name__.removesuffix("JointDesc")
+        if kind not in _TYPES:
+            reading.report.add(path, f"joint of type {reading.prim(path).GetTypeName()} is not supported and left out")
+            return
+        sides = [self._side(path, attributes, side, descriptor) for side in (0, 1)]
+        rows = [row for row, _, _ in sides]
+        if rows == [-1, -1]:
+            if not descriptor.rel0 and not descriptor.rel1:
+                raise StageError(f"{path}: joint to nothing: neither physics:body0 nor physics:body1 has a target")
+            reading.report.add(path, "joint without a rigid body on either side is left out")
+            return
+        if rows[0] == rows[1]:
+            reading.report.add(path, f"joint whose two sides are the same body {self._bodies.paths[rows[0]]} is left out")
+            return
+        turn = np.eye(3)
+        if kind == "Spherical":
+            turn = _AXIS_TO_X[str(descriptor.axis)]
+        add = self.columns
+        self.row[path] = len(self.paths)
+        self.paths.append(path)
+        self.body0.append(rows[0])
+        self.body1.append(rows[1])
+        add["type"].append(int(_TYPES[kind]))
+        for name, (_, rotation, translation) in zip(("frame0", "frame1"), sides, strict=True):
+            add[name].append(pose(rotation @ turn, translation))
+        add["enabled"].append(bool(descriptor.jointEnabled))
+        add["collision_enabled"].append(bool(descriptor.collisionEnabled))
+        add["excluded"].append(bool(descriptor.excludeFromArticulation))
+        add["break_force"].append(_bound(descriptor.breakForce))
+        add["break_torque"].append(_bound(descriptor.breakTorque))
+        distance = descriptor.limit if kind == "Distance" else None
+        low = distance is not None and descriptor.minEnabled
+        high = distance is not None and descriptor.maxEnabled
+        add["min_distance"].append(float(distance.lower) if distance and low else float("nan"))
+        add["max_distance"].append(float(distance.upper) if distance and high else float("nan"))
+        add["friction_coefficient"].append(attributes.number("physxJoint:jointFriction", 0.0))
+        self.axes.append(read_axes(reading, path, kind, descriptor))
+
+    def _side(self, path: Sdf.Path, attributes: Attributes, side: int, descriptor: Any) -> tuple[int, Array, Array]:
+        """Body row, rotation and position of the joint frame on one side."""
+        local_position = np.array(attributes.get(f"physics:localPos{side}", (0.0, 0.0, 0.0)), dtype=np.float64)
+        authored = attributes.get(f"physics:localRot{side}")
+        local_rotation = np.eye(3)
+        if authored is not None:
+            xyzw = np.array([*authored.GetImaginary(), authored.GetReal()], dtype=np.float64)
+            if not np.isfinite(xyzw).all() or np.abs(xyzw).max() == 0.0:
+                raise StageError(f"{path}: physics:localRot{side} is {xyzw.tolist()} (xyzw)")
+            local_rotation = matrix(xyzw)
+        if not np.isfinite(local_position).all():
+            raise StageError(f"{path}: physics:localPos{side} is {local_position.tolist()}")
+        target = descriptor.rel0 if side == 0 else descriptor.rel1
+        if not target:
+            return -1, local_rotation, local_position
+        if target not in self._reading.order:
+            raise StageError(f"{path}: joint to nothing: physics:body{side} is {target}, which is no active prim")
+        frame = self._reading.frame(target)
+        body = self._bodies.row.get(descriptor.body0 if side == 0 else descriptor.body1, -1)
+        translation = frame.translation + frame.linear @ local_position
+        rotation = frame.rotation @ local_rotation
+        if body < 0 or not self._bodies.enabled[body]:  # a disabled body is part of the world
+            return -1, rotation, translation
+        base = self._bodies.frames[body]
+        return body, base.rotation.T @ rotation, base.rotation.T @ (translation - base.translation)
+
+    def relative(self, row: int) -> tuple[Array, Array]:
+        """Rotation and position of frame 1 in frame 0, as the bodies stand on the stage."""
+        worlds = []
+        for body, frame in (
+            (self.body0[row], self.columns["frame0"][row]),
+            (self.body1[row], self.columns["frame1"][row]),
+        ):
+            rotation, translation = matrix(frame[3:]), frame[:3]
+            if body >= 0:
+                base = self._bodies.frames[body]
+                rotation, translation = base.rotation @ rotation, base.translation + base.rotation @ translation
+            worlds.append((rotation, translation))
+        (rotation0, translation0), (rotation1, translation1) = worlds
+        return rotation0.T @ rotation1, rotation0.T @ (translation1 - translation0)
+
+    def disable(self, row: int) -> None:
+        """Switch a joint off."""
+        self.columns["enabled"][row] = False
+
+    def fit_world_frame(self, row: int) -> None:
+        """Move the world side of a joint onto its body, so that the body keeps the pose that it has on the stage."""
+        world_is_0 = self.body0[row] < 0
+        body = self.body1[row] if world_is_0 else self.body0[row]
+        inner = self.columns["frame1" if world_is_0 else "frame0"][row]
+        base = self._bodies.frames[body]
+        fitted = split(base.rotation @ matrix(inner[3:]), base.translation + base.rotation @ inner[:3])
+        self.columns["frame0" if world_is_0 else "frame1"][row] = pose(fitted.rotation, fitted.translation)
+
+
+def is_joint(prim: Any) -> bool:
+    """Whether a prim is a joint of the standard schema."""
+    return bool(prim.IsA(UsdPhysics.Joint))
+
+
+def _bound(value: float) -> float:
+    return float("inf") if value >= 3.0e38 else float(value)
+
+
+_COLUMNS = (
+    "type",
+    "frame0",
+    "frame1",
+    "enabled",
+    "collision_enabled",
+    "excluded",
+    "break_force",
+    "break_torque",
+    "min_distance",
+    "max_distance",
+    "friction_coefficient",
+)

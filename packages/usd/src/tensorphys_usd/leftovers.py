@@ -1,0 +1,34 @@
+"""Physics attributes that nothing used."""
+
+from __future__ import annotations
+
+from tensorphys_usd.attributes import is_physics
+from tensorphys_usd.stage import Reading
+
+_NOT_APPLIED = {
+    "physics:mass": "PhysicsMassAPI",
+    "physics:density": "PhysicsMassAPI",
+    "physics:centerOfMass": "PhysicsMassAPI",
+    "physics:diagonalInertia": "PhysicsMassAPI",
+    "physics:principalAxes": "PhysicsMassAPI",
+}
+
+
+def report_leftovers(reading: Reading) -> None:
+    """Report every authored physics attribute that no part of the parser asked for, by prim."""
+    for path, prim in zip(reading.paths, reading.prims, strict=True):
+        if not any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):
+            continue
+        attributes = reading.attributes(path)
+        for name in attributes.unused():
+            schema = _NOT_APPLIED.get(name)
+            if schema and not attributes.applied(schema):
+                reading.report.add(path, f"{name} is ignored: {schema} is not applied")
+            elif schema:
+                # The schema is applied to a prim whose mass nobody needs, such as a static collider.
+                continue
+            else:
+                reading.report.add(path, f"{name} is not supported: ignored")
+        kind = str(prim.GetTypeName())
+        if kind.startswith(("Mjc", "Newton", "Physx")) and kind != "MjcActuator":
+            reading.report.add(path, f"prims of type {kind} are not supported: ignored")

@@ -1,0 +1,89 @@
+"""Physics materials, and which of them a collider has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pxr import Sdf, UsdShade
+
+from tensorphys_scene import CombineMode, Materials
+from tensorphys_usd.descriptors import Descriptors
+from tensorphys_usd.errors import StageError
+from tensorphys_usd.settings import scene_path
+from tensorphys_usd.stage import Reading
+
+_COMBINE = {
+    "average": CombineMode.AVERAGE,
+    "min": CombineMode.MIN,
+    "multiply": CombineMode.MULTIPLY,
+    "max": CombineMode.MAX,
+}
+_READ_BY_OPENUSD = ("physics:staticFriction", "physics:dynamicFriction", "physics:restitution", "physics:density")
+
+
+class StageMaterials:
+    """All physics materials of a stage.
+
+    Attributes:
+        table: One row a material prim; paths are absolute.
+        row: Row by prim path.
+        default: Row of the material that is bound to the physics scene, −1 where none is.
+    """
+
+    def __init__(self, reading: Reading, descriptors: Descriptors) -> None:
+        columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        paths = []
+        for path, descriptor in descriptors.materials:
+            paths.append(str(path))
+            attributes = reading.attributes(path)
+            attributes.use(*_READ_BY_OPENUSD)
+            for column, value in (
+                ("static_friction", descriptor.staticFriction),
+                ("dynamic_friction", descriptor.dynamicFriction),
+                ("restitution", descriptor.restitution),
+                ("density", max(descriptor.density, 0.0)),
+                ("compliant_stiffness", attributes.number("physxMaterial:compliantContactStiffness", 0.0)),
+                ("compliant_damping", attributes.number("physxMaterial:compliantContactDamping", 0.0)),
+            ):
+                if not 0.0 <= value < float("inf"):
+                    raise StageError(f"{path}: {column} is {value}, expected a finite number that is not negative")
+                columns[column].append(value)
+            columns["compliant_acceleration"].append(
+                bool(attributes.get("physxMaterial:compliantContactAccelerationSpring", False))
+            )
+            for kind in ("friction", "restitution", "damping"):
+                token = str(attributes.get(f"physxMaterial:{kind}CombineMode", "average"))
+                if token not in _COMBINE:
+                    reading.report.add(path, f"physxMaterial:{kind}CombineMode {token!r} is unknown: average is used")
+                columns[f"{kind}_combine"].append(int(_COMBINE.get(token, CombineMode.AVERAGE)))
+        self.table = Materials(path=tuple(paths), **columns)
+        self.row = {path: row for row, (path, _) in enumerate(descriptors.materials)}
+        self.default = self._default(reading, descriptors)
+
+    def of_shape(self, reading: Reading, path: Sdf.Path, descriptor: Any) -> int:
+        """Row of a collider's material, −1 where it has none."""
+        known = [self.row[material] for material in descriptor.materials if material in self.row]
+        if len(known) > 1:
+            reading.report.add(path, "several materials on one collider are not supported: the first is used")
+        return known[0] if known else self.default
+
+    def _default(self, reading: Reading, descriptors: Descriptors) -> int:
+        path = scene_path(descriptors)
+        if path is None:
+            return -1
+        binding = UsdShade.MaterialBindingAPI(reading.prim(path)).ComputeBoundMaterial("physics")[0]
+        return self.row.get(binding.GetPath(), -1) if binding else -1
+
+
+_COLUMNS = (
+    "static_friction",
+    "dynamic_friction",
+    "restitution",
+    "density",
+    "friction_combine",
+    "restitution_combine",
+    "damping_combine",
+    "compliant_stiffness",
+    "compliant_damping",
+    "compliant_acceleration",
+)

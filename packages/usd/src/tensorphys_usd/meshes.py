@@ -1,0 +1,176 @@
+"""Triangles, hulls and volume integrals of mesh prims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from pxr import Sdf, Usd, UsdGeom
+from scipy.spatial import ConvexHull, QhullError
+
+from tensorphys_scene import Mesh
+from tensorphys_usd.errors import StageError
+from tensorphys_usd.stage import Reading
+
+Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A body of unit density.
+
+    Attributes:
+        volume: Volume [stage length³].
+        com: Centre of mass, shape [3].
+        inertia: Inertia about the centre of mass at unit density [stage length⁵], shape [3, 3].
+    """
+
+    volume: float
+    com: Array
+    inertia: Array
+
+
+def triangulate(counts: IntArray, indices: IntArray, *, holes: IntArray, left_handed: bool) -> IntArray:
+    """Fan triangles of polygons, in face order, counter-clockwise from outside.
+
+    Args:
+        counts: Vertices of each face, shape [face_count].
+        indices: Vertex indices of all faces one after the other.
+        holes: Faces to leave out.
+        left_handed: Whether the faces are authored clockwise.
+
+    Returns:
+        Vertex indices, shape [triangle_count, 3].
+    """
+    starts = np.concatenate(([0], np.cumsum(counts)[:-1])).astype(np.int64)
+    kept = np.ones(counts.size, dtype=bool)
+    kept[holes[(holes >= 0) & (holes < counts.size)]] = False
+    fans = np.where(kept, np.maximum(counts - 2, 0), 0)
+    face = np.repeat(np.arange(counts.size), fans)
+    corner = np.arange(face.size) - np.repeat(np.cumsum(fans) - fans, fans)
+    first = starts[face]
+    corners = np.stack((first, first + corner + 1, first + corner + 2), axis=1)
+    triangles = indices[corners].astype(np.int32)
+    return triangles[:, ::-1].copy() if left_handed else triangles
+
+
+def read_mesh(prim: Usd.Prim) -> Mesh:
+    """Points and triangles of a mesh prim in its own frame; the subdivision cage is taken as it is.
+
+    Raises:
+        StageError: If points are not finite or faces refer to points that do not exist.
+    """
+    path = prim.GetPath()
+    mesh = UsdGeom.Mesh(prim)
+    points = np.array(mesh.GetPointsAttr().Get() or [], dtype=np.float64).reshape(-1, 3)
+    counts = np.array(mesh.GetFaceVertexCountsAttr().Get() or [], dtype=np.int32)
+    indices = np.array(mesh.GetFaceVertexIndicesAttr().Get() or [], dtype=np.int32)
+    holes = np.array(mesh.GetHoleIndicesAttr().Get() or [], dtype=np.int32)
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if bad.size:
+        raise StageError(f"{path}: point {int(bad[0])} is not finite: {points[bad[0]].tolist()}")
+    if (counts < 0).any() or int(counts.sum()) != indices.size:
+        raise StageError(f"{path}: faceVertexCounts ask for {int(counts.sum())} indices, given {indices.size}")
+    if indices.size and (indices.min() < 0 or indices.max() >= len(points)):
+        wrong = int(indices.min()) if indices.min() < 0 else int(indices.max())
+        raise StageError(f"{path}: faceVertexIndices holds {wrong}, the mesh has {len(points)} points")
+    left_handed = str(mesh.GetOrientationAttr().Get()) == str(UsdGeom.Tokens.leftHanded)
+    return Mesh(points, triangulate(counts, indices, holes=holes, left_handed=left_handed))
+
+
+def solid_of_triangles(points: Array, triangles: IntArray) -> Solid:
+    """Volume, centre and inertia of the region inside closed triangles, by the divergence theorem [Eberly 2002].
+
+    An inside-out surface gives the same as its mirror; an open one gives what the cone to the centroid encloses.
+    """
+    if len(triangles) == 0:
+        return Solid(0.0, np.zeros(3), np.zeros((3, 3)))
+    origin = points.mean(axis=0)
+    a, b, c = (points[triangles[:, k]] - origin for k in range(3))
+    volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
+    volume = float(volumes.sum())
+    if volume == 0.0:
+        return Solid(0.0, origin, np.zeros((3, 3)))
+    total = a + b + c
+    centre = np.einsum("i,ij->j", volumes, total) / (4.0 * volume)
+    second = (
+        np.einsum("i,ij,ik->jk", volumes, a, a)
+        + np.einsum("i,ij,ik->jk", volumes, b, b)
+        + np.einsum("i,ij,ik->jk", volumes, c, c)
+        + np.einsum("i,ij,ik->jk", volumes, total, total)
+    ) / 20.0
+    second -= volume * np.outer(centre, centre)
+    second *= np.sign(volume)
+    inertia = np.trace(second) * np.eye(3) - second
+    return Solid(abs(volume), centre + origin, inertia)
+
+
+def solid_of_hull(points: Array) -> Solid | None:
+    """Volume, centre and inertia of the convex hull; None where the points do not span a volume."""
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+    triangles = hull.simplices
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    outward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) > 0.0
+    ordered = np.where(outward[:, None], triangles, triangles[:, ::-1])
+    return solid_of_triangles(points, ordered)
+
+
+class StageMeshes:
+    """Meshes that colliders use; equal ones are kept once.
+
+    Attributes:
+        meshes: The meshes.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self.meshes: list[Mesh] = []
+        self._reading = reading
+        self._rows: dict[bytes, int] = {}
+        self._of_prim: dict[Sdf.Path, Mesh] = {}
+        self._hulls: dict[int, Solid | None] = {}
+        self._solids: dict[int, Solid] = {}
+
+    def of_prim(self, path: Sdf.Path) -> Mesh:
+        """Mesh of a prim in its own frame; instances of one prototype are read once."""
+        prim = self._reading.prim(path)
+        source = prim.GetPrimInPrototype().GetPath() if prim.IsInstanceProxy() else path
+        found = self._of_prim.get(source)
+        if found is None:
+            found = self._of_prim[source] = read_mesh(prim)
+        return found
+
+    def add(self, mesh: Mesh) -> int:
+        """Index of an equal mesh, added where there is none."""
+        key = mesh.points.tobytes() + b"|" + mesh.triangles.tobytes()
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = len(self.meshes)
+            self.meshes.append(mesh)
+        return row
+
+    def hull_solid(self, row: int) -> Solid | None:
+        """Solid of the hull of a mesh at scale one."""
+        if row not in self._hulls:
+            self._hulls[row] = solid_of_hull(self.meshes[row].points)
+        return self._hulls[row]
+
+    def solid(self, row: int) -> Solid:
+        """Solid inside the triangles of a mesh at scale one."""
+        if row not in self._solids:
+            mesh = self.meshes[row]
+            self._solids[row] = solid_of_triangles(mesh.points, mesh.triangles)
+        return self._solids[row]
+
+
+def scaled(solid: Solid, scale: Array) -> Solid:
+    """The solid after a scale along its axes."""
+    factor = float(abs(np.prod(scale)))
+    # The second moment ∫ x xᵀ scales by s sᵀ; the inertia is its trace times one, minus itself.
+    second = 0.5 * np.trace(solid.inertia) * np.eye(3) - solid.inertia
+    second = second * np.outer(scale, scale) * factor
+    return Solid(solid.volume * factor, solid.com * scale, np.trace(second) * np.eye(3) - second)

@@ -1,0 +1,172 @@
+"""Rows of the whole stage, one set of columns a table, before they are split by environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pxr import Sdf
+
+from tensorphys_scene import Articulations, Axes, Bodies, Joints, Links, Materials, Mesh, Shapes, Table
+from tensorphys_usd.articulations import StageArticulations
+from tensorphys_usd.axes import AxisRow
+from tensorphys_usd.bodies import StageBodies
+from tensorphys_usd.frames import matrix, pose
+from tensorphys_usd.joints import StageJoints
+from tensorphys_usd.materials import StageMaterials
+from tensorphys_usd.shapes import StageShapes
+
+_NOT_COLUMNS = ("axis", "name", "has_state")
+
+
+@dataclass
+class TableRows:
+    """Columns of one table for the whole stage.
+
+    Attributes:
+        kind: The table's class.
+        paths: Prim of each row.
+        columns: Columns by name, in the types of the table.
+        references: Index columns and the tables that they point into.
+    """
+
+    kind: type[Table]
+    paths: list[Sdf.Path]
+    columns: dict[str, npt.NDArray[Any]]
+    references: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Number of rows."""
+        return len(self.paths)
+
+
+def _rows(
+    kind: type[Table], paths: list[Sdf.Path], columns: dict[str, Any], references: dict[str, str] | None = None
+) -> TableRows:
+    declared = {item.name: item.metadata for item in fields(kind) if "dtype" in item.metadata}
+    arrays = {
+        name: np.array(values, dtype=declared[name]["dtype"]).reshape(len(paths), *declared[name]["shape"])
+        for name, values in columns.items()
+    }
+    return TableRows(kind, paths, arrays, references or {})
+
+
+class StageRows:
+    """All tables of a stage.
+
+    Attributes:
+        bodies, shapes, joints, axes, links, articulations, materials: Rows by table.
+        names: Names of the degrees of freedom.
+        meshes: Meshes that shapes refer to.
+        pairs: Pairs of shape rows that never collide, shape [pair_count, 2].
+    """
+
+    def __init__(
+        self,
+        bodies: StageBodies,
+        masses: dict[str, npt.NDArray[np.float64]],
+        shapes: StageShapes,
+        joints: StageJoints,
+        articulations: StageArticulations,
+        materials: StageMaterials,
+        meshes: list[Mesh],
+        pairs: npt.NDArray[np.int64],
+    ) -> None:
+        self.meshes = meshes
+        self.pairs = pairs
+        self._body_frames = bodies.frames
+        poses = [pose(frame.rotation, frame.translation) for frame in bodies.frames]
+        flags = {"pose": poses, "enabled": bodies.enabled, "kinematic": bodies.kinematic}
+        self.bodies = _rows(Bodies, bodies.paths, {**bodies.columns, **flags, **masses})
+        shape_columns = {"body": shapes.bodies, **shapes.columns}
+        self.shapes = _rows(Shapes, shapes.paths, shape_columns, {"body": "bodies"})
+        material_columns = {
+            item.name: getattr(materials.table, item.name) for item in fields(Materials) if "dtype" in item.metadata
+        }
+        self.materials = _rows(Materials, [Sdf.Path(p) for p in materials.table.path], material_columns)
+        self._trees(joints, articulations, bodies)
+
+    def _trees(self, joints: StageJoints, articulations: StageArticulations, bodies: StageBodies) -> None:
+        order = _joint_order(joints, articulations)
+        new_row = {joint: row for row, joint in enumerate(order)}
+        ends = {"body0": [joints.body0[j] for j in order], "body1": [joints.body1[j] for j in order]}
+        rest = {name: [values[j] for j in order] for name, values in joints.columns.items()}
+        references = {"body0": "bodies", "body1": "bodies"}
+        self.joints = _rows(Joints, [joints.paths[j] for j in order], {**ends, **rest}, references)
+        axis_rows = [(new_row[j], joints.paths[j], axis) for j in order for axis in joints.axes[j]]
+        names = [item.name for item in fields(AxisRow) if item.name not in _NOT_COLUMNS]
+        axis_columns: dict[str, Any] = {name: [getattr(axis, name) for _, _, axis in axis_rows] for name in names}
+        axis_columns["joint"] = [joint for joint, _, _ in axis_rows]
+        axis_columns["axis"] = [int(axis.axis) for _, _, axis in axis_rows]
+        self.axes = _rows(Axes, [path for _, path, _ in axis_rows], axis_columns, {"joint": "joints"})
+        self.names = unique_names(joints, articulations, order)
+        links: dict[str, list[Any]] = {
+            name: [] for name in ("articulation", "body", "parent", "joint", "joint_count", "flipped")
+        }
+        paths: list[Sdf.Path] = []
+        for index, tree in enumerate(articulations.trees):
+            first = len(paths)
+            for link in tree.links:
+                paths.append(bodies.paths[link.body])
+                links["articulation"].append(index)
+                links["body"].append(link.body)
+                links["parent"].append(first + link.parent if link.parent >= 0 else -1)
+                links["joint"].append(new_row[link.joints[0]] if link.joints else -1)
+                links["joint_count"].append(len(link.joints))
+                links["flipped"].append(link.flipped)
+        references = {"articulation": "articulations", "body": "bodies", "parent": "links", "joint": "joints"}
+        self.links = _rows(Links, paths, links, references)
+        settings: dict[str, list[Any]] = {"fixed_base": [tree.fixed_base for tree in articulations.trees]}
+        for name in articulations.trees[0].settings if articulations.trees else ():
+            settings[name] = [tree.settings[name] for tree in articulations.trees]
+        self.articulations = _rows(Articulations, [tree.path for tree in articulations.trees], settings)
+
+    def table(self, name: str) -> TableRows:
+        """Rows of the table with this name."""
+        rows: TableRows = getattr(self, name)
+        return rows
+
+    def make_static(self, shape: int) -> None:
+        """Take a shape off its (disabled) body."""
+        frame = self._body_frames[int(self.shapes.columns["body"][shape])]
+        local = self.shapes.columns["pose"][shape]
+        rotation = frame.rotation @ matrix(local[3:])
+        self.shapes.columns["pose"][shape] = pose(rotation, frame.translation + frame.rotation @ local[:3])
+        self.shapes.columns["body"][shape] = -1
+
+
+def _joint_order(joints: StageJoints, articulations: StageArticulations) -> list[int]:
+    """Joints in stage order, those whose motions add right after the first of them."""
+    followers: dict[int, list[int]] = {}
+    for tree in articulations.trees:
+        for link in tree.links:
+            if len(link.joints) > 1:
+                followers[link.joints[0]] = link.joints[1:]
+    moved = {joint for group in followers.values() for joint in group}
+    order = []
+    for joint in range(joints.count):
+        if joint not in moved:
+            order.append(joint)
+            order.extend(followers.get(joint, []))
+    return order
+
+
+def unique_names(joints: StageJoints, articulations: StageArticulations, order: list[int]) -> tuple[str, ...]:
+    """Names of degrees of freedom in axis order; of equal names of one articulation later ones get _0, _1, …"""
+    name_of: dict[tuple[int, int], str] = {}
+    for tree in articulations.trees:
+        taken: set[str] = set()
+        for link in tree.links:
+            for joint in link.joints:
+                for index, axis in enumerate(joints.axes[joint]):
+                    name, number = axis.name, 0
+                    while name in taken:
+                        name, number = f"{axis.name}_{number}", number + 1
+                    taken.add(name)
+                    name_of[joint, index] = name
+    return tuple(
+        name_of.get((joint, index), axis.name) for joint in order for index, axis in enumerate(joints.axes[joint])
+    )

@@ -1,0 +1,125 @@
+"""Opening a stage, and what all parts of one parse share: prims in order, world transforms, attributes, units."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import numpy as np
+from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
+
+from tensorphys_usd.attributes import Attributes
+from tensorphys_usd.errors import StageError
+from tensorphys_usd.frames import Frame, split
+from tensorphys_usd.report import Report
+
+
+def open_stage(path: str | os.PathLike[str]) -> Usd.Stage:
+    """Open a stage file.
+
+    Raises:
+        StageError: If the file does not exist or is no stage.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise StageError(f"{name}: no such file")
+    try:
+        stage = Usd.Stage.Open(name)
+    except Tf.ErrorException as error:
+        reason = " ".join(str(error).split())
+        raise StageError(f"{name}: OpenUSD cannot open it: {reason}") from None
+    if stage is None:
+        raise StageError(f"{name}: OpenUSD cannot open it")
+    return stage
+
+
+def stage_of_cache(stage_cache_id: int) -> Usd.Stage:
+    """Stage in the process-wide stage cache (`UsdUtils.StageCache`) with this id.
+
+    Raises:
+        StageError: If the cache holds no such stage.
+    """
+    stage = UsdUtils.StageCache.Get().Find(Usd.StageCache.Id.FromLongInt(stage_cache_id))
+    if not stage:
+        raise StageError(f"stage cache: no stage with id {stage_cache_id}; insert it with UsdUtils.StageCache.Get()")
+    return stage
+
+
+class Reading:
+    """One pass over one stage.
+
+    Attributes:
+        stage: The stage.
+        report: Findings.
+        paths: Paths of all active, loaded, defined prims in depth-first order, instance proxies included.
+        order: Position of each of these paths.
+        meters_per_unit, kilograms_per_unit: Stage units in metres and kilograms.
+        up_axis: "Y" or "Z".
+    """
+
+    def __init__(self, stage: Usd.Stage) -> None:
+        self.stage = stage
+        self.report = Report()
+        self.paths: list[Sdf.Path] = []
+        self.prims: list[Usd.Prim] = []
+        iterator = iter(Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()))
+        next(iterator)  # the pseudo-root
+        for prim in iterator:
+            self.prims.append(prim)
+            self.paths.append(prim.GetPath())
+        self.order = {path: index for index, path in enumerate(self.paths)}
+        self.meters_per_unit = float(UsdGeom.GetStageMetersPerUnit(stage))
+        self.kilograms_per_unit = float(UsdPhysics.GetStageKilogramsPerUnit(stage))
+        self.up_axis = str(UsdGeom.GetStageUpAxis(stage))
+        for name, value in (("metersPerUnit", self.meters_per_unit), ("kilogramsPerUnit", self.kilograms_per_unit)):
+            if not (np.isfinite(value) and value > 0.0):
+                raise StageError(f"/: {name} is {value}, expected a positive number")
+        self._transforms = UsdGeom.XformCache()
+        self._frames: dict[Sdf.Path, Frame] = {}
+        self._attributes: dict[Sdf.Path, Attributes] = {}
+
+    @property
+    def density_unit(self) -> float:
+        """One kg/m³ in stage mass per stage volume."""
+        return self.meters_per_unit**3 / self.kilograms_per_unit
+
+    @functools.cached_property
+    def mujoco_radians(self) -> bool:
+        """Whether the stage says that angles in `mjc:` attributes are radians; MuJoCo's own default is degrees."""
+        for path, prim in zip(self.paths, self.prims, strict=True):
+            if str(prim.GetTypeName()) == "PhysicsScene":
+                return str(self.attributes(path).get("mjc:compiler:angle", "degree")) == "radian"
+        return False
+
+    def prim(self, path: Sdf.Path) -> Usd.Prim:
+        """The prim at a path of this pass; an invalid prim where there is none."""
+        index = self.order.get(path)
+        return self.prims[index] if index is not None else self.stage.GetPrimAtPath(path)
+
+    def attributes(self, path: Sdf.Path) -> Attributes:
+        """Authored physics attributes of a prim."""
+        found = self._attributes.get(path)
+        if found is None:
+            found = self._attributes[path] = Attributes(self.prim(path))
+        return found
+
+    def frame(self, path: Sdf.Path) -> Frame:
+        """World transform of a prim.
+
+        Raises:
+            StageError: If it is not finite or flattens space.
+        """
+        found = self._frames.get(path)
+        if found is None:
+            found = self._frames[path] = self._read_frame(path)
+        return found
+
+    def _read_frame(self, path: Sdf.Path) -> Frame:
+        values = np.array(self._transforms.GetLocalToWorldTransform(self.prim(path)), dtype=np.float64)
+        linear, translation = values[:3, :3].T, values[3, :3].copy()
+        if not np.isfinite(values).all():
+            raise StageError(f"{path}: world transform is not finite: translation {translation.tolist()}")
+        norms = np.sqrt((linear * linear).sum(axis=0))
+        if norms.min() <= 0.0 or abs(np.linalg.det(linear / norms)) < 1e-9:
+            raise StageError(f"{path}: world transform is singular: scale {norms.tolist()}")
+        return split(linear, translation)
