@@ -1,0 +1,32 @@
+"""How far the bodies of an environment may come nearer to each other within a step."""
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel
+def motion_margin(
+    environment_link: wp.array[wp.int32],
+    link_radius: wp.array[wp.float32],
+    link_velocity: wp.array[wp.spatial_vector],
+    gravity: wp.array[wp.vec3],
+    time_step: wp.array[wp.float32],
+    margin_out: wp.array[wp.float32],
+):
+    """Sum of the two longest ways that points of two bodies can cover in a step.
+
+    One thread an environment. A body without shapes has a radius below 0 and is left out.
+    """
+    e = wp.tid()
+    h = time_step[0]
+    longest = float(0.0)
+    second = float(0.0)
+    for link in range(environment_link[e], environment_link[e + 1]):
+        radius = link_radius[link]
+        if radius >= 0.0:
+            v = link_velocity[link]
+            speed = wp.length(wp.spatial_top(v)) + radius * wp.length(wp.spatial_bottom(v))
+            second = wp.max(second, wp.min(speed, longest))
+            longest = wp.max(longest, speed)
+    margin_out[e] = h * (longest + second) + h * h * wp.length(gravity[e])

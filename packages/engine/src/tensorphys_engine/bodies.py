@@ -1,0 +1,176 @@
+"""Flat columns of articulations, links and degrees of freedom, and their state at the start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorphys_dynamics import dof_axis, link_rest_pose
+from tensorphys_engine.findings import Findings
+from tensorphys_engine.layout import Array
+from tensorphys_engine.numbering import Numbering
+from tensorphys_spatial import quaternion_normalize, transform_identity
+
+# A root joint whose world frame differs from the authored pose by more is reported [m or rad].
+_ROOT_TOLERANCE = 1e-3
+
+_LINK_COLUMNS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
+    ("mass", "bodies.mass", ()),
+    ("com", "bodies.com", (3,)),
+    ("inertia", "bodies.inertia", (3, 3)),
+    ("linear_damping", "bodies.linear_damping", ()),
+    ("angular_damping", "bodies.angular_damping", ()),
+    ("max_linear_velocity", "bodies.max_linear_velocity", ()),
+    ("max_angular_velocity", "bodies.max_angular_velocity", ()),
+    ("max_depenetration_velocity", "bodies.max_depenetration_velocity", ()),
+)
+
+_DOF_COLUMNS = (
+    "armature",
+    "lower",
+    "upper",
+    "stiffness",
+    "damping",
+    "max_force",
+    "max_velocity",
+    "passive_stiffness",
+    "passive_damping",
+    "spring_reference",
+)
+
+
+@dataclass(frozen=True)
+class InitialState:
+    """State in which a scene starts, flat, float32, environment frames.
+
+    Attributes:
+        root_pose: Pose of the root link of each articulation [m, -], shape [articulations, 7].
+        root_velocity: Its velocity, linear at the centre of mass, then angular, shape [articulations, 6]; zero
+            where the root is fixed or kinematic.
+        dof_position: Positions [m or rad], shape [dofs].
+        dof_velocity: Velocities, shape [dofs].
+        position_target, velocity_target: Targets of the drives, shape [dofs].
+    """
+
+    root_pose: npt.NDArray[np.float32]
+    root_velocity: npt.NDArray[np.float32]
+    dof_position: npt.NDArray[np.float32]
+    dof_velocity: npt.NDArray[np.float32]
+    position_target: npt.NDArray[np.float32]
+    velocity_target: npt.NDArray[np.float32]
+
+
+def link_columns(numbering: Numbering) -> dict[str, Array]:
+    """Columns of all links for the dynamics model, float32, by name; shape [links, ...]."""
+    links = numbering.links
+    columns = {
+        name: numbering.fill(links, source, "link_body", np.float32, shape)
+        for name, source, shape in _LINK_COLUMNS
+    }
+    disabled = numbering.fill(links, "bodies.disable_gravity", "link_body", bool)
+    columns["gravity"] = (~disabled).astype(np.float32)
+    # The mass of what never accelerates is not read; the model wants a positive one.
+    immovable = links.fill([plan.link_immovable[None] for plan in numbering.plans], bool)
+    columns["mass"][immovable & (columns["mass"] <= 0.0)] = 1.0
+    columns["rest_pose"] = links.fill(
+        [_rest_poses(numbering, t) for t in range(len(numbering.plans))], np.float32, (7,)
+    )
+    return columns
+
+
+def _rest_poses(numbering: Numbering, template: int) -> Array:
+    """Pose of each link in its parent at zero displacement, shape [1 or members, links, 7]."""
+    plan = numbering.plans[template]
+    child = np.flatnonzero(plan.link_joint >= 0)
+    joint = plan.link_joint[child]
+    frame0 = _unit(numbering.columns(template, "joints.frame0")[:, joint])
+    frame1 = _unit(numbering.columns(template, "joints.frame1")[:, joint])
+    frame0, frame1 = np.broadcast_arrays(frame0, frame1)
+    count = len(frame0)
+    flipped = np.tile(plan.link_flipped[child], count)
+    pose = transform_identity((count, len(plan.link_body)))
+    pose[:, child] = link_rest_pose(frame0.reshape(-1, 7), frame1.reshape(-1, 7), flipped).reshape(
+        count, -1, 7
+    )
+    return pose
+
+
+def dof_columns(numbering: Numbering) -> dict[str, Array]:
+    """Columns of all degrees of freedom for the dynamics model, by name; shape [dofs, ...]."""
+    dofs = numbering.dofs
+    columns = {
+        name: numbering.fill(dofs, f"axes.{name}", "dof_axis_row", np.float32) for name in _DOF_COLUMNS
+    }
+    columns["drive_type"] = numbering.fill(dofs, "axes.drive_type", "dof_axis_row", np.int32)
+    motions = [_dof_motions(numbering, t) for t in range(len(numbering.plans))]
+    columns["axis"] = dofs.fill([axis for axis, _ in motions], np.float32, (3,))
+    columns["anchor"] = dofs.fill([anchor for _, anchor in motions], np.float32, (3,))
+    return columns
+
+
+def _dof_motions(numbering: Numbering, template: int) -> tuple[Array, Array]:
+    plan = numbering.plans[template]
+    frame0 = _unit(numbering.columns(template, "joints.frame0")[:, plan.dof_joint])
+    frame1 = _unit(numbering.columns(template, "joints.frame1")[:, plan.dof_joint])
+    frame0, frame1 = np.broadcast_arrays(frame0, frame1)
+    count, size = frame0.shape[:2]
+    direction = np.eye(3)[numbering.scene.templates[template].axes.axis[plan.dof_axis_row] % 3]
+    axis, anchor = dof_axis(
+        frame0.reshape(-1, 7),
+        frame1.reshape(-1, 7),
+        np.tile(plan.dof_flipped, count),
+        np.tile(direction, (count, 1)),
+    )
+    return axis.reshape(count, size, 3), anchor.reshape(count, size, 3)
+
+
+def initial_state(numbering: Numbering) -> InitialState:
+    """State in which the scene starts."""
+    roots = [np.flatnonzero(plan.link_parent < 0) for plan in numbering.plans]
+    bodies = [plan.link_body[root] for plan, root in zip(numbering.plans, roots, strict=True)]
+    articulations, dofs, read = numbering.articulations, numbering.dofs, numbering.columns
+    poses = [_unit(read(t, "bodies.pose")[:, body]) for t, body in enumerate(bodies)]
+    velocities = []
+    for t, (body, plan) in enumerate(zip(bodies, numbering.plans, strict=True)):
+        linear, angular = np.broadcast_arrays(
+            read(t, "bodies.linear_velocity")[:, body], read(t, "bodies.angular_velocity")[:, body]
+        )
+        moving = ~plan.articulation_fixed[:, None]
+        velocities.append(np.concatenate((linear, angular), axis=-1) * moving)
+    return InitialState(
+        root_pose=articulations.fill(poses, np.float32, (7,)),
+        root_velocity=articulations.fill(velocities, np.float32, (6,)),
+        dof_position=numbering.fill(dofs, "axes.position", "dof_axis_row", np.float32),
+        dof_velocity=numbering.fill(dofs, "axes.velocity", "dof_axis_row", np.float32),
+        position_target=numbering.fill(dofs, "axes.target_position", "dof_axis_row", np.float32),
+        velocity_target=numbering.fill(dofs, "axes.target_velocity", "dof_axis_row", np.float32),
+    )
+
+
+def note_moved_roots(numbering: Numbering, findings: Findings) -> None:
+    """Report each fixed base whose joint to the world stands elsewhere than the authored pose, which is kept."""
+    environments = numbering.scene.environments
+    for template, tables in enumerate(numbering.scene.templates):
+        users = numbering.links.members(template)
+        if not users.size:
+            continue
+        for row in np.flatnonzero((tables.links.parent < 0) & (tables.links.joint >= 0)):
+            joint, body = int(tables.links.joint[row]), int(tables.links.body[row])
+            flipped = np.array([tables.joints.body0[joint] == body])
+            frame0, frame1 = (_unit(f[joint][None]) for f in (tables.joints.frame0, tables.joints.frame1))
+            wanted = link_rest_pose(frame0, frame1, flipped)[0]
+            pose = _unit(tables.bodies.pose[body])
+            turn = 2.0 * np.arccos(min(1.0, abs(float(wanted[3:] @ pose[3:]))))
+            if np.abs(wanted[:3] - pose[:3]).max() > _ROOT_TOLERANCE or turn > _ROOT_TOLERANCE:
+                findings.note(
+                    environments.path[int(users[0])] + tables.joints.path[joint],
+                    f"the frames of this joint put the base at {np.round(wanted[:3], 4).tolist()}, "
+                    f"its prim stands at {np.round(pose[:3], 4).tolist()}; the prim's pose is kept",
+                )
+
+
+def _unit(pose: Array) -> Array:
+    """Poses with unit quaternions."""
+    return np.concatenate((pose[..., :3], quaternion_normalize(pose[..., 3:])), axis=-1)

@@ -1,0 +1,103 @@
+"""Which pairs of shapes may touch."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorphys_contact import ShapeType, candidate_pairs, pair_is_supported
+from tensorphys_engine.findings import Findings
+from tensorphys_engine.layout import IntArray, Layout
+from tensorphys_engine.numbering import Numbering
+
+_TYPES = tuple(ShapeType)
+
+
+def _supported_table() -> npt.NDArray[np.bool_]:
+    table = np.zeros((len(_TYPES), len(_TYPES)), dtype=bool)
+    for a, b in combinations_with_replacement(_TYPES, 2):
+        table[int(a), int(b)] = table[int(b), int(a)] = pair_is_supported(a, b)
+    return table
+
+
+def shape_pairs(numbering: Numbering, findings: Findings) -> IntArray:
+    """Pairs of flat shapes that the contact pipeline looks at, sorted by environment.
+
+    Left out are pairs on one link, pairs of which neither side can move, disabled shapes, filtered pairs,
+    a link and its parent, links of an articulation without self-collision, and pairs of types that have no
+    narrow phase, which become findings.
+
+    Args:
+        numbering: Flat numbers.
+        findings: Takes the pairs without a narrow phase.
+
+    Returns:
+        Pairs, lower index first, shape [pairs, 2].
+    """
+    templates = [_template_pairs(numbering, t, findings) for t in range(len(numbering.plans))]
+    layout = Layout(numbering.scene.environments.template, [len(pairs) for pairs in templates])
+    own = numbering.shapes
+    blocks = []
+    for t, pairs in enumerate(templates):
+        is_shared = pairs >= own.counts[t]
+        shared = pairs - own.counts[t] + own.total
+        blocks.append(np.where(is_shared, shared, pairs + own.first(t)[:, :, None]))
+    return layout.fill(blocks, np.int32, (2,))
+
+
+def _template_pairs(numbering: Numbering, template: int, findings: Findings) -> npt.NDArray[np.int64]:
+    """Pairs of one environment, in local numbers; shared shapes follow the own ones."""
+    plan, tables = numbering.plans[template], numbering.scene.templates[template]
+    users = numbering.shapes.members(template)
+    own = len(plan.shape_row)
+    if not users.size or not own:
+        return np.zeros((0, 2), np.int64)
+    shared = numbering.scene.shared.shapes
+    shared_rows = numbering.shared_shape_row
+    none = np.full(len(shared_rows), -1, np.int32)
+    link = np.concatenate((plan.shape_link, none))
+    pairs = candidate_pairs(
+        link,
+        np.concatenate((np.zeros(own, np.int32), none)),
+        filtered_pairs=_local_filters(tables.filtered_pairs, plan.shape_row, tables.shapes.count),
+    ).astype(np.int64)
+    enabled = np.concatenate((tables.shapes.enabled[plan.shape_row], shared.enabled[shared_rows]))
+    keep = enabled[pairs].all(axis=1) & _may_touch(numbering, template, link[pairs])
+    pairs = pairs[keep]
+    kind = np.concatenate((tables.shapes.type[plan.shape_row], shared.type[shared_rows]))
+    supported = _supported_table()[kind[pairs[:, 0]], kind[pairs[:, 1]]]
+    prefix = numbering.scene.environments.path[int(users[0])]
+    paths = [prefix + tables.shapes.path[row] for row in plan.shape_row]
+    paths += [shared.path[row] for row in shared_rows]
+    for first, second in pairs[~supported]:
+        names = " against ".join(_TYPES[int(kind[k])].name.lower().replace("_", " ") for k in (first, second))
+        findings.omit(
+            "shapes of which some pairs have no contacts in this version",
+            paths[first],
+            f"no contacts with {paths[second]}: {names}",
+        )
+    return pairs[supported]
+
+
+def _local_filters(filtered: IntArray, rows: IntArray, count: int) -> npt.NDArray[np.int64]:
+    local = np.full(count, -1, np.int64)
+    local[rows] = np.arange(len(rows))
+    pairs = local[filtered]
+    return pairs[(pairs >= 0).all(axis=1)]
+
+
+def _may_touch(numbering: Numbering, template: int, links: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Whether the links of each pair, −1 static, are neither both immovable nor filtered by their articulation."""
+    plan, tables = numbering.plans[template], numbering.scene.templates[template]
+    # The value for −1 (static) stands last.
+    immovable = np.append(plan.link_immovable, True)
+    articulation = np.append(plan.link_articulation, -1)
+    parent = np.append(plan.link_parent, -2)
+    self_collisions = np.ones(len(plan.articulation_row) + 1, bool)
+    self_collisions[: tables.articulations.count] = tables.articulations.self_collisions
+    first, second = links[:, 0], links[:, 1]
+    joined = (parent[first] == second) & (second >= 0) | (parent[second] == first) & (first >= 0)
+    same = (articulation[first] == articulation[second]) & (first >= 0)
+    return ~(immovable[first] & immovable[second]) & ~joined & ~(same & ~self_collisions[articulation[first]])

@@ -1,0 +1,28 @@
+"""Errors and warnings of this package, all errors under one base class."""
+
+
+class EngineError(Exception):
+    """Base class of every error that this package raises."""
+
+
+class BuildError(EngineError, ValueError):
+    """A scene contradicts itself, so no simulation can be built; the text names the prim."""
+
+
+class UnsupportedError(EngineError, NotImplementedError):
+    """A scene asks for something that this version does not simulate; the text names the prim."""
+
+
+class StepError(EngineError, ValueError):
+    """A step, a setting or a saved state that cannot be applied."""
+
+
+class PathError(EngineError, KeyError):
+    """No prim has this path."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class UnsupportedWarning(UserWarning):
+    """Something of the scene is left out of the simulation; ``Simulation.findings`` lists all of it by prim."""

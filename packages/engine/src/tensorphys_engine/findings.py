@@ -1,0 +1,129 @@
+"""What of a scene is left out, corrected or refused, by prim."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorphys_engine.errors import UnsupportedError, UnsupportedWarning
+from tensorphys_scene import Scene, Template
+
+_LOGGER = logging.getLogger(__name__)
+# So many prims a warning names; the findings hold all.
+_SHOWN = 3
+
+
+class Findings:
+    """Collects findings; warns once for each subject, with a few prims named.
+
+    Args:
+        raise_unsupported: Whether :meth:`refuse` raises; otherwise it is a finding.
+    """
+
+    def __init__(self, *, raise_unsupported: bool) -> None:
+        self._raise = raise_unsupported
+        self._entries: dict[tuple[str, str], None] = {}
+        self._warned: dict[str, list[str]] = {}
+
+    @property
+    def entries(self) -> tuple[tuple[str, str], ...]:
+        """Prim path and text of each finding, without repetitions, in the order of their discovery."""
+        return tuple(self._entries)
+
+    def note(self, path: str, text: str) -> None:
+        """Add a finding without a warning."""
+        self._entries[(path or "/", text)] = None
+
+    def omit(self, subject: str, path: str, text: str) -> None:
+        """Add a finding about something left out; its subject is warned about by :meth:`warn`."""
+        self.note(path, text)
+        self._warned.setdefault(subject, []).append(path or "/")
+
+    def refuse(self, subject: str, path: str, text: str) -> None:
+        """Raise for something that is not supported, or add a finding where that is asked for.
+
+        Raises:
+            UnsupportedError: Unless unsupported things are to be left out.
+        """
+        if self._raise:
+            raise UnsupportedError(f"{path or '/'}: {text}; ignore_unsupported=True leaves it out")
+        self.omit(subject, path, text)
+
+    def warn(self, stacklevel: int) -> None:
+        """Warn about each subject once and log every finding.
+
+        Args:
+            stacklevel: As for :func:`warnings.warn`, counted from the caller.
+        """
+        for path, text in self._entries:
+            _LOGGER.info("%s: %s", path, text)
+        for subject, paths in self._warned.items():
+            distinct = list(dict.fromkeys(paths))
+            names = ", ".join(distinct[:_SHOWN]) + (", …" if len(distinct) > _SHOWN else "")
+            text = f"{subject}: {len(distinct)} left out ({names})"
+            _LOGGER.warning("%s", text)
+            warnings.warn(text, UnsupportedWarning, stacklevel=stacklevel + 1)
+
+
+def _nonzero(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.asarray(values != 0, dtype=bool)
+
+
+def _finite(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.isfinite(values)
+
+
+def _false(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return ~values.astype(bool)
+
+
+# Columns of a scene that this version does not simulate: table, column, which values count, what is said.
+_UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]], str], ...] = (
+    ("bodies", "starts_asleep", _nonzero, "sleeping is not simulated; the body starts awake"),
+    ("bodies", "max_contact_impulse", _finite, "the bound of contact impulses is not applied"),
+    ("bodies", "gyroscopic", _false, "gyroscopic torque cannot be switched off"),
+    ("bodies", "retain_forces", _nonzero, "external forces act for one step only"),
+    (
+        "bodies",
+        "ccd",
+        _nonzero,
+        "continuous collision detection is not applied; contacts look ahead by one step",
+    ),
+    ("bodies", "locked_axes", _nonzero, "locked world axes are not applied"),
+    ("shapes", "torsional_patch_radius", _nonzero, "torsional friction is not simulated"),
+    ("shapes", "min_torsional_patch_radius", _nonzero, "torsional friction is not simulated"),
+    ("materials", "compliant_stiffness", _nonzero, "compliant contact is not simulated; contacts are rigid"),
+    ("joints", "break_force", _finite, "joints do not break"),
+    ("joints", "break_torque", _finite, "joints do not break"),
+    ("joints", "friction_coefficient", _nonzero, "joint friction is not simulated"),
+    ("axes", "static_friction", _nonzero, "joint friction is not simulated"),
+    ("axes", "dynamic_friction", _nonzero, "joint friction is not simulated"),
+    ("axes", "viscous_friction", _nonzero, "viscous joint friction is not simulated"),
+    ("axes", "has_envelope", _nonzero, "the performance envelope of the drive is not applied"),
+    ("axes", "effort_limit", _finite, "the effort limit is not applied to actuation forces"),
+)
+
+
+def note_unused_columns(scene: Scene, findings: Findings) -> None:
+    """Add a finding for each authored value that the simulation does not use.
+
+    A template is reported under the path of its first environment.
+    """
+    environment_template = scene.environments.template
+    for index, template in enumerate(scene.templates):
+        users = np.flatnonzero(environment_template == index)
+        if users.size:
+            _note_template(template, scene.environments.path[int(users[0])], findings)
+    _note_template(scene.shared, "", findings)
+
+
+def _note_template(template: Template, prefix: str, findings: Findings) -> None:
+    for table_name, column, counts, text in _UNUSED:
+        table = getattr(template, table_name)
+        for row in np.flatnonzero(counts(getattr(table, column))):
+            findings.note(prefix + table.path[row], text)

@@ -1,0 +1,258 @@
+"""Flat columns of collision shapes: geometry, materials, contact offsets, hulls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorphys_contact import Hull, HullError, Materials, cook_hull
+from tensorphys_engine.errors import BuildError, UnsupportedError
+from tensorphys_engine.findings import Findings
+from tensorphys_engine.layout import Array, IntArray
+from tensorphys_engine.numbering import Numbering
+from tensorphys_scene import CombineMode, Mesh, Scene, ShapeType, Template
+from tensorphys_spatial import quaternion_normalize, transform_multiply
+
+# Contact offset where none is authored: a share of the smallest extent of the shape, or the distance
+# that gravity covers in this many half steps squared, whichever is larger; a length for planes.
+_EXTENT_SHARE = 0.02
+_FALL_FACTOR = 2.0
+_LEAST_GRAVITY = 1.0  # [m/s²]
+_PLANE_OFFSET = 0.02  # [m]
+
+_MATERIAL_COLUMNS = (
+    "static_friction",
+    "dynamic_friction",
+    "restitution",
+    "friction_combine",
+    "restitution_combine",
+)
+# Of a shape without a material.
+_DEFAULT_MATERIAL = (0.5, 0.5, 0.0, float(CombineMode.AVERAGE), float(CombineMode.AVERAGE))
+
+
+@dataclass(frozen=True)
+class ShapeColumns:
+    """Columns of all shapes, the shared ones last, as :func:`tensorphys_contact.build_model` takes them.
+
+    Attributes:
+        shape_type, shape_body, shape_environment, shape_hull: int32, shape [shapes].
+        shape_pose: Pose in the link frame, the environment frame, or the world frame where shared, [shapes, 7].
+        shape_size: Sizes [m], shape [shapes, 3].
+        contact_offset, rest_offset: Offsets [m], shape [shapes].
+        materials: One row a shape.
+        hulls: Cooked hulls.
+        radius: Radius of a sphere about the link's centre of mass that holds the shape [m]; 0 for planes and
+            static shapes, shape [shapes].
+    """
+
+    shape_type: IntArray
+    shape_body: IntArray
+    shape_environment: IntArray
+    shape_hull: IntArray
+    shape_pose: npt.NDArray[np.float64]
+    shape_size: npt.NDArray[np.float64]
+    contact_offset: npt.NDArray[np.float64]
+    rest_offset: npt.NDArray[np.float64]
+    materials: Materials
+    hulls: tuple[Hull, ...]
+    radius: npt.NDArray[np.float64]
+
+
+class _Hulls:
+    """Cooks each mesh once for each scale and vertex limit."""
+
+    def __init__(self) -> None:
+        self._index: dict[tuple[int, tuple[float, ...], int], int] = {}
+        self.cooked: list[Hull] = []
+
+    def index(self, mesh: Mesh, scale: Array, vertex_limit: int, path: str) -> int:
+        """Number of the hull of a scaled mesh."""
+        key = (id(mesh.points), tuple(scale.tolist()), vertex_limit)
+        if key not in self._index:
+            try:
+                hull = cook_hull(mesh.points * scale, vertex_limit=vertex_limit)
+            except HullError as error:
+                raise BuildError(f"{path}: no convex hull can be made of the mesh: {error}") from error
+            self._index[key] = len(self.cooked)
+            self.cooked.append(hull)
+        return self._index[key]
+
+    def of(self, tables: Template, rows: IntArray, prefix: str) -> IntArray:
+        """Hull of each listed shape, −1 where it is no hull."""
+        shapes = tables.shapes
+        result = np.full(len(rows), -1, np.int32)
+        for local in np.flatnonzero(shapes.type[rows] == ShapeType.CONVEX_HULL):
+            row = int(rows[local])
+            path = prefix + shapes.path[row]
+            if shapes.mesh[row] < 0:
+                raise BuildError(f"{path}: a convex hull needs a mesh")
+            mesh = tables.meshes[int(shapes.mesh[row])]
+            result[local] = self.index(mesh, shapes.size[row], int(shapes.hull_vertex_limit[row]), path)
+        return result
+
+
+def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
+    """Columns of all shapes of a scene.
+
+    Raises:
+        BuildError: If a mesh has no hull.
+        UnsupportedError: If environments of one template differ in the scale of a hull.
+    """
+    scene, layout = numbering.scene, numbering.shapes
+    hulls = _Hulls()
+    own_hulls = []
+    for t, plan in enumerate(numbering.plans):
+        users = layout.members(t)
+        prefix = scene.environments.path[int(users[0])] if users.size else ""
+        own_hulls.append(hulls.of(scene.templates[t], plan.shape_row, prefix))
+        _refuse_scaled_hulls(scene, t, prefix, own_hulls[t])
+    shared_rows = numbering.shared_shape_row
+    shared_hull = hulls.of(scene.shared, shared_rows, "")
+    shared = scene.shared.shapes
+
+    def fill(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> Array:
+        own = numbering.fill(layout, f"shapes.{name}", "shape_row", dtype, shape)
+        return np.concatenate((own, getattr(shared, name)[shared_rows].astype(dtype)))
+
+    body = layout.fill(
+        [numbering.links_of(t, plan.shape_link) for t, plan in enumerate(numbering.plans)], np.int32
+    )
+    pose = layout.fill([_poses(numbering, t) for t in range(len(numbering.plans))], np.float64, (7,))
+    kind, size = fill("type", np.int32), fill("size", np.float64, (3,))
+    hull = np.concatenate((layout.fill([h[None] for h in own_hulls], np.int32), shared_hull))
+    rest = fill("rest_offset", np.float64)
+    extent, center, radius = _bounds(kind, size, hull, hulls.cooked)
+    shape_body = np.concatenate((body, np.full(len(shared_rows), -1, np.int32)))
+    shape_pose = np.concatenate((pose, _unit(shared.pose[shared_rows])))
+    return ShapeColumns(
+        shape_type=kind,
+        shape_body=shape_body,
+        shape_environment=np.concatenate((layout.environment, np.full(len(shared_rows), -1, np.int32))),
+        shape_hull=hull,
+        shape_pose=shape_pose,
+        shape_size=size,
+        contact_offset=_contact_offsets(
+            numbering, fill("contact_offset", np.float64), rest, kind, extent, findings
+        ),
+        rest_offset=rest,
+        materials=_materials(numbering),
+        hulls=tuple(hulls.cooked),
+        radius=_reach(numbering, shape_body, shape_pose, center, radius),
+    )
+
+
+def _unit(pose: Array) -> Array:
+    return np.concatenate((pose[..., :3], quaternion_normalize(pose[..., 3:])), axis=-1)
+
+
+def _refuse_scaled_hulls(scene: Scene, template: int, prefix: str, hull: IntArray) -> None:
+    sizes = scene.overrides.get((template, "shapes.size"))
+    if sizes is not None and (hull >= 0).any() and np.ptp(sizes[:, hull >= 0], axis=0).any():
+        path = prefix + scene.templates[template].shapes.path[int(np.argmax(hull >= 0))]
+        raise UnsupportedError(
+            f"{path}: the scale of a convex hull cannot differ between environments; make a template for each"
+        )
+
+
+def _poses(numbering: Numbering, template: int) -> Array:
+    """Pose of each shape in its link, or in the environment where static, shape [1 or members, shapes, 7]."""
+    plan = numbering.plans[template]
+    pose = _unit(numbering.columns(template, "shapes.pose")[:, plan.shape_row])
+    on_disabled = np.flatnonzero(plan.shape_base >= 0)
+    if not on_disabled.size:
+        return pose
+    base = _unit(numbering.columns(template, "bodies.pose")[:, plan.shape_base[on_disabled]])
+    count = max(len(pose), len(base))
+    pose = np.broadcast_to(pose, (count, *pose.shape[1:])).copy()
+    pose[:, on_disabled] = transform_multiply(base, pose[:, on_disabled])
+    return pose
+
+
+def _bounds(kind: Array, size: Array, hull: Array, hulls: list[Hull]) -> tuple[Array, Array, Array]:
+    """Smallest extent along the axes of the shape frame, centre and radius of a bounding sphere."""
+    extent, center, radius = np.zeros(len(kind)), np.zeros((len(kind), 3)), np.zeros(len(kind))
+    sphere, capsule = kind == ShapeType.SPHERE, kind == ShapeType.CAPSULE
+    box, is_hull = kind == ShapeType.BOX, kind == ShapeType.CONVEX_HULL
+    rounded = sphere | capsule
+    extent[rounded] = 2.0 * size[rounded, 0]
+    radius[rounded] = size[rounded, 0] + np.where(capsule, size[:, 1], 0.0)[rounded]
+    extent[box] = 2.0 * size[box].min(axis=1, initial=np.inf)
+    radius[box] = np.linalg.norm(size[box], axis=1)
+    if is_hull.any():
+        chosen = hull[is_hull]
+        extent[is_hull] = np.array([np.ptp(h.vertices, axis=0).min() for h in hulls])[chosen]
+        center[is_hull] = np.array([h.center for h in hulls])[chosen]
+        radius[is_hull] = np.array([h.radius for h in hulls])[chosen]
+    return extent, center, radius
+
+
+def _contact_offsets(
+    numbering: Numbering, authored: Array, rest: Array, kind: Array, extent: Array, findings: Findings
+) -> Array:
+    settings = numbering.scene.settings
+    step = 1.0 / settings.steps_per_second
+    least = _LEAST_GRAVITY / settings.meters_per_unit
+    fall = _FALL_FACTOR * step * step * max(float(np.linalg.norm(settings.gravity)), least)
+    automatic = np.maximum(_EXTENT_SHARE * extent, fall)
+    automatic[kind == ShapeType.PLANE] = _PLANE_OFFSET / settings.meters_per_unit
+    automatic += np.maximum(rest, 0.0)
+    # An offset at or below the rest offset could make no contact before the shapes are past their rest.
+    ignored = np.isfinite(authored) & (authored <= rest)
+    # Environments of one template repeat each other: the first one stands for all.
+    layout = numbering.shapes
+    firsts = [layout.members(t)[0] for t in range(len(numbering.plans)) if layout.members(t).size]
+    reported = np.append(np.isin(layout.environment, firsts), np.ones(len(rest) - layout.total, bool))
+    for shape in np.flatnonzero(ignored & reported):
+        findings.note(
+            shape_path(numbering, int(shape)),
+            f"contact offset {authored[shape]:g} is not above the rest offset {rest[shape]:g}; "
+            f"{automatic[shape]:g} is used",
+        )
+    return np.where(np.isfinite(authored) & ~ignored, authored, automatic)
+
+
+def shape_path(numbering: Numbering, shape: int) -> str:
+    """Prim path of a flat shape."""
+    scene, layout = numbering.scene, numbering.shapes
+    if shape >= layout.total:
+        return scene.shared.shapes.path[int(numbering.shared_shape_row[shape - layout.total])]
+    environment = int(np.searchsorted(layout.start, shape, side="right")) - 1
+    template = int(scene.environments.template[environment])
+    row = int(numbering.plans[template].shape_row[shape - layout.start[environment]])
+    return scene.environments.path[environment] + scene.templates[template].shapes.path[row]
+
+
+def _materials(numbering: Numbering) -> Materials:
+    """Material values of each shape."""
+    values = {}
+    scene, layout = numbering.scene, numbering.shapes
+    for name, default in zip(_MATERIAL_COLUMNS, _DEFAULT_MATERIAL, strict=True):
+        parts = []
+        for t, plan in enumerate(numbering.plans):
+            material = scene.templates[t].shapes.material[plan.shape_row]
+            parts.append(_pick(numbering.columns(t, f"materials.{name}"), material, default))
+        material = scene.shared.shapes.material[numbering.shared_shape_row]
+        shared = _pick(getattr(scene.shared.materials, name)[None], material, default)
+        values[name] = np.concatenate((layout.fill(parts, np.float64), shared[0]))
+    return Materials(**values)
+
+
+def _pick(values: Array, material: IntArray, default: float) -> Array:
+    """Values of the materials of shapes, shape [1 or members, shapes]."""
+    padded = np.concatenate((values, np.full((len(values), 1), default)), axis=1)
+    return padded[:, material]  # row −1 is the default material
+
+
+def _reach(numbering: Numbering, body: Array, pose: Array, center: Array, radius: Array) -> Array:
+    """Distance of the farthest point of each moving shape from the centre of mass of its link."""
+    com = numbering.fill(numbering.links, "bodies.com", "link_body", np.float64, (3,))
+    result = np.zeros(len(body))
+    moving = np.flatnonzero((body >= 0) & (radius > 0.0))
+    middle = transform_multiply(
+        pose[moving], np.pad(center[moving], ((0, 0), (0, 4))) + [0, 0, 0, 0, 0, 0, 1.0]
+    )
+    result[moving] = np.linalg.norm(middle[:, :3] - com[body[moving]], axis=1) + radius[moving]
+    return result

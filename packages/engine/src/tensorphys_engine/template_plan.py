@@ -1,0 +1,334 @@
+"""What a template becomes: articulations, links, degrees of freedom and shapes in flat order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tensorphys_contact
+from tensorphys_dynamics import ArticulationType
+from tensorphys_engine.errors import BuildError
+from tensorphys_engine.findings import Findings
+from tensorphys_scene import AxisType, JointType, ShapeType, Template
+
+IntArray = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+
+# Shape codes of the scene that the contact pipeline has geometry for; the codes agree.
+SUPPORTED_SHAPES = frozenset(int(code) for code in tensorphys_contact.ShapeType)
+_TREE_JOINTS = frozenset({JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.D6})
+
+
+@dataclass(frozen=True)
+class TemplatePlan:
+    """Numbering of one template; "local" counts from 0 within one environment.
+
+    Articulations: the authored ones in scene order, then one for each free body. Links: those of the
+    articulations, in this order. Degrees of freedom: by link, then joint, then axis. Shapes: rows of the
+    template whose type is supported.
+
+    Attributes:
+        types: Topology of each authored articulation.
+        articulation_row: Row in ``articulations``, −1 for a free body, shape [articulations].
+        articulation_fixed: Whether the root is tied to the world or kinematic, shape [articulations].
+        articulation_start: First local link of each articulation, one more at the end.
+        articulation_dof_start: First local degree of freedom of each articulation, one more at the end.
+        link_body: Row in ``bodies``, shape [links].
+        link_articulation: Local articulation, shape [links].
+        link_parent: Local link of the parent, −1 for a root, shape [links].
+        link_joint: Row in ``joints`` of the first joint to the parent, −1 for a root, shape [links].
+        link_flipped: Whether body 1 of that joint is the parent, shape [links].
+        dof_axis_row: Row in ``axes``, shape [dofs].
+        dof_joint: Row in ``joints``, shape [dofs].
+        dof_link: Local link that the degree of freedom moves, shape [dofs].
+        dof_flipped: Whether body 1 of the joint is the parent, shape [dofs].
+        body_link: Local link of each row in ``bodies``, −1 where the body is disabled, shape [bodies].
+        joint_link: Local child link of each row in ``joints``, −1 outside of trees, shape [joints].
+        shape_row: Row in ``shapes`` of each local shape.
+        shape_link: Local link of each local shape, −1 static.
+        shape_base: Row of the disabled body that a local shape was authored on, else −1.
+    """
+
+    types: tuple[ArticulationType, ...]
+    articulation_row: IntArray
+    articulation_fixed: BoolArray
+    articulation_start: IntArray
+    articulation_dof_start: IntArray
+    link_body: IntArray
+    link_articulation: IntArray
+    link_parent: IntArray
+    link_joint: IntArray
+    link_flipped: BoolArray
+    dof_axis_row: IntArray
+    dof_joint: IntArray
+    dof_link: IntArray
+    dof_flipped: BoolArray
+    body_link: IntArray
+    joint_link: IntArray
+    shape_row: IntArray
+    shape_link: IntArray
+    shape_base: IntArray
+
+    @property
+    def link_immovable(self) -> BoolArray:
+        """Whether a link is the root of a fixed or kinematic articulation, shape [links]."""
+        return np.asarray(self.articulation_fixed[self.link_articulation] & (self.link_parent < 0))
+
+
+def plan_template(template: Template, prefix: str, findings: Findings) -> TemplatePlan:
+    """Number the parts of a template.
+
+    Args:
+        template: The template.
+        prefix: Path of an environment that uses it, for messages.
+        findings: Takes what is left out or changed.
+
+    Returns:
+        The plan.
+
+    Raises:
+        BuildError: If the tables contradict each other.
+        UnsupportedError: If something is not supported and ``findings`` raises.
+    """
+    return _Planner(template, prefix, findings).plan()
+
+
+def _ints(values: Any) -> IntArray:
+    return np.asarray(values, dtype=np.int32).reshape(-1)
+
+
+class _Planner:
+    def __init__(self, template: Template, prefix: str, findings: Findings) -> None:
+        self._template = template
+        self._prefix = prefix
+        self._findings = findings
+        axes = template.axes
+        self._axes_order = np.argsort(axes.joint, kind="stable")
+        self._axes_start = np.searchsorted(axes.joint[self._axes_order], np.arange(template.joints.count + 1))
+
+    def plan(self) -> TemplatePlan:
+        template, links = self._template, self._template.links
+        order = np.argsort(links.articulation, kind="stable")
+        local_of_row = np.empty(links.count, np.int64)
+        local_of_row[order] = np.arange(links.count)
+        authored = template.articulations.count
+        tree_bodies = links.body[order]
+        self._check_links(order)
+        free = self._free_bodies(tree_bodies)
+        link_body = _ints(np.concatenate((tree_bodies, free)))
+        link_articulation = _ints(
+            np.concatenate((links.articulation[order], authored + np.arange(len(free))))
+        )
+        parent = np.full(len(link_body), -1, np.int32)
+        is_child = links.parent[order] >= 0
+        parent[: links.count][is_child] = local_of_row[links.parent[order][is_child]]
+        body_link = np.full(template.bodies.count, -1, np.int32)
+        body_link[link_body] = np.arange(len(link_body))
+        start = _ints(np.searchsorted(link_articulation, np.arange(authored + len(free) + 1)))
+        fixed = np.concatenate((self._fixed_bases(order, start), template.bodies.kinematic[free]))
+        joints = _TreeJoints(template.joints.count)
+        flipped = self._walk_joints(order, parent, joints)
+        dof_link = _ints(joints.dof_link)
+        dof_start = _ints(np.searchsorted(dof_link, start))
+        self._refuse_loose_joints(joints.joint_link)
+        shape_row, shape_link, shape_base = self._shapes(body_link)
+        return TemplatePlan(
+            types=_types(template, start, dof_start, fixed, parent, joints),
+            articulation_row=_ints(np.concatenate((np.arange(authored), np.full(len(free), -1)))),
+            articulation_fixed=fixed.astype(bool),
+            articulation_start=start,
+            articulation_dof_start=dof_start,
+            link_body=link_body,
+            link_articulation=link_articulation,
+            link_parent=parent,
+            link_joint=_ints(
+                np.concatenate((np.where(is_child, links.joint[order], -1), np.full(len(free), -1)))
+            ),
+            link_flipped=flipped,
+            dof_axis_row=_ints(joints.axis_row),
+            dof_joint=_ints(joints.joint),
+            dof_link=dof_link,
+            dof_flipped=np.asarray(joints.flipped, dtype=bool),
+            body_link=body_link,
+            joint_link=joints.joint_link,
+            shape_row=shape_row,
+            shape_link=shape_link,
+            shape_base=shape_base,
+        )
+
+    def _path(self, path: str) -> str:
+        return self._prefix + path
+
+    def _check_links(self, order: npt.NDArray[np.intp]) -> None:
+        links, bodies = self._template.links, self._template.bodies
+        counts = np.bincount(links.body, minlength=bodies.count) if links.count else np.zeros(0)
+        for body in np.flatnonzero(counts > 1):
+            raise BuildError(f"{self._path(bodies.path[body])} is a link of two articulations")
+        empty = np.setdiff1d(np.arange(self._template.articulations.count), links.articulation)
+        if empty.size:
+            path = self._template.articulations.path[int(empty[0])]
+            raise BuildError(f"articulation {self._path(path)} has no links")
+        for row in order:
+            parent = int(links.parent[row])
+            if parent >= 0 and links.articulation[parent] != links.articulation[row]:
+                raise BuildError(f"link {self._path(links.path[row])} has its parent in another articulation")
+            if not bodies.enabled[links.body[row]]:
+                self._findings.note(
+                    self._path(links.path[row]),
+                    "a link of an articulation cannot be disabled; it is simulated",
+                )
+
+    def _free_bodies(self, tree_bodies: IntArray) -> npt.NDArray[np.intp]:
+        bodies = self._template.bodies
+        is_free = bodies.enabled.copy()
+        is_free[tree_bodies] = False
+        return np.flatnonzero(is_free)
+
+    def _fixed_bases(self, order: npt.NDArray[np.intp], start: IntArray) -> BoolArray:
+        """Whether each authored articulation is fixed; a kinematic root link counts as fixed."""
+        template = self._template
+        fixed = template.articulations.fixed_base.copy()
+        kinematic = template.bodies.kinematic[template.links.body[order]]
+        for local in np.flatnonzero(kinematic):
+            row = order[local]
+            path = self._path(template.links.path[row])
+            if template.links.parent[row] >= 0:
+                self._findings.note(path, "a link below the root cannot be kinematic; it is dynamic")
+            elif not fixed[template.links.articulation[row]]:
+                fixed[template.links.articulation[row]] = True
+                self._findings.note(path, "a kinematic root link makes the articulation a fixed base")
+        for articulation in range(template.articulations.count):
+            roots = (template.links.parent[order[start[articulation] : start[articulation + 1]]] < 0).sum()
+            if roots != 1:
+                path = self._path(template.articulations.path[articulation])
+                raise BuildError(f"articulation {path} has {roots} root links, expected 1")
+        return fixed
+
+    def _walk_joints(self, order: npt.NDArray[np.intp], parent: IntArray, joints: _TreeJoints) -> BoolArray:
+        """Collect the degrees of freedom of each link; returns which links have a flipped joint."""
+        links = self._template.links
+        flipped = np.zeros(len(parent), bool)
+        for local, row in enumerate(order):
+            first = int(links.joint[row])
+            if parent[local] < 0:
+                self._root_joint(row, first, local, joints)
+                continue
+            if first < 0:
+                raise BuildError(f"link {self._path(links.path[row])} has a parent but no joint")
+            child, parent_body = int(links.body[row]), int(links.body[links.parent[row]])
+            for joint in range(first, first + int(links.joint_count[row])):
+                is_flipped = self._orientation(joint, child, parent_body)
+                if joint == first:
+                    flipped[local] = is_flipped
+                self._check_type(joint)
+                joints.joint_link[joint] = local
+                rows = self._axes_order[self._axes_start[joint] : self._axes_start[joint + 1]]
+                # Axes compose from body 0 to body 1, the tree from parent to child.
+                joints.add(rows[::-1] if is_flipped else rows, joint, local, is_flipped)
+        return flipped
+
+    def _root_joint(self, row: int, joint: int, local: int, joints: _TreeJoints) -> None:
+        if joint < 0:
+            return
+        path = self._path(self._template.joints.path[joint])
+        joints.joint_link[joint] = local
+        if self._axes_start[joint] != self._axes_start[joint + 1]:
+            self._findings.refuse(
+                "joints between the world and a root link that can move",
+                path,
+                "a movable joint between the world and the root link of an articulation is not supported; "
+                "join a fixed base link to the world",
+            )
+
+    def _orientation(self, joint: int, child: int, parent: int) -> bool:
+        """Whether body 1 of a joint is the parent."""
+        ends = (int(self._template.joints.body0[joint]), int(self._template.joints.body1[joint]))
+        if ends == (parent, child):
+            return False
+        if ends == (child, parent):
+            return True
+        names = self._template.bodies.path
+        raise BuildError(
+            f"joint {self._path(self._template.joints.path[joint])} does not join "
+            f"{self._path(names[parent])} and {self._path(names[child])}, as the articulation says"
+        )
+
+    def _check_type(self, joint: int) -> None:
+        kind = JointType(int(self._template.joints.type[joint]))
+        if kind not in _TREE_JOINTS:
+            self._findings.refuse(
+                f"{kind.name.lower()} joints in articulations",
+                self._path(self._template.joints.path[joint]),
+                f"a {kind.name.lower()} joint in an articulation is not supported",
+            )
+
+    def _refuse_loose_joints(self, joint_link: IntArray) -> None:
+        joints = self._template.joints
+        loose = joints.enabled & (joint_link < 0) & ((joints.body0 >= 0) | (joints.body1 >= 0))
+        for row in np.flatnonzero(loose):
+            kind = JointType(int(joints.type[row])).name.lower().replace("_", " ")
+            self._findings.refuse(
+                "joints outside of articulations",
+                self._path(joints.path[row]),
+                f"a {kind} joint outside of an articulation tree is not supported",
+            )
+
+    def _shapes(self, body_link: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        shapes = self._template.shapes
+        supported = np.isin(shapes.type, sorted(SUPPORTED_SHAPES))
+        for row in np.flatnonzero(~supported):
+            kind = ShapeType(int(shapes.type[row])).name.lower().replace("_", " ")
+            self._findings.omit(
+                "shapes that do not collide in this version",
+                self._path(shapes.path[row]),
+                f"a shape of type {kind} does not collide in this version",
+            )
+        rows = np.flatnonzero(supported)
+        body = shapes.body[rows]
+        link = np.where(body >= 0, body_link[body], -1) if len(body_link) else np.full(len(rows), -1)
+        return _ints(rows), _ints(link), _ints(np.where(link < 0, body, -1))
+
+
+class _TreeJoints:
+    """Degrees of freedom in the order of the links."""
+
+    def __init__(self, joint_count: int) -> None:
+        self.axis_row: list[int] = []
+        self.joint: list[int] = []
+        self.dof_link: list[int] = []
+        self.flipped: list[bool] = []
+        self.joint_link = np.full(joint_count, -1, np.int32)
+
+    def add(self, rows: npt.NDArray[np.intp], joint: int, link: int, flipped: bool) -> None:
+        self.axis_row += rows.tolist()
+        self.joint += [joint] * len(rows)
+        self.dof_link += [link] * len(rows)
+        self.flipped += [flipped] * len(rows)
+
+
+def _types(
+    template: Template,
+    start: IntArray,
+    dof_start: IntArray,
+    fixed: BoolArray,
+    parent: IntArray,
+    joints: _TreeJoints,
+) -> tuple[ArticulationType, ...]:
+    """Topology of each authored articulation."""
+    rotational = template.axes.axis[_ints(joints.axis_row)] >= int(AxisType.ROT_X)
+    types = []
+    for articulation in range(template.articulations.count):
+        first, end = start[articulation : articulation + 2]
+        dofs = slice(*dof_start[articulation : articulation + 2])
+        types.append(
+            ArticulationType(
+                fixed_base=bool(fixed[articulation]),
+                parent=np.where(parent[first:end] >= 0, parent[first:end] - first, -1).astype(np.int32),
+                dof_link=_ints(joints.dof_link)[dofs] - first,
+                dof_rotational=rotational[dofs],
+            )
+        )
+    return tuple(types)
