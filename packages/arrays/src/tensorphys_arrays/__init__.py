@@ -1,3 +1,37 @@
-"""Array frontends (NumPy, PyTorch, Warp) behind one protocol, with dtype, device, shape and index checks."""
+"""Array frontends (NumPy, PyTorch, Warp) behind one protocol, and rules of dtypes, devices and indices."""
 
-__all__: list[str] = []
+from .dtypes import ScalarType, scalar_type
+from .errors import (
+    ArrayDeviceError,
+    ArrayError,
+    ArrayIndexError,
+    ArrayTypeError,
+    ArrayValueError,
+    FrontendDeviceError,
+    FrontendNotInstalledError,
+    UnknownFrontendError,
+)
+from .frontends import FRONTEND_NAMES, get_frontend
+from .indices import resolve_host_indices
+from .protocols import Buffer, Frontend
+from .rows import IndexFlag, RowSelection
+
+__all__ = [
+    "FRONTEND_NAMES",
+    "ArrayDeviceError",
+    "ArrayError",
+    "ArrayIndexError",
+    "ArrayTypeError",
+    "ArrayValueError",
+    "Buffer",
+    "Frontend",
+    "FrontendDeviceError",
+    "FrontendNotInstalledError",
+    "IndexFlag",
+    "RowSelection",
+    "ScalarType",
+    "UnknownFrontendError",
+    "get_frontend",
+    "resolve_host_indices",
+    "scalar_type",
+]

@@ -1,0 +1,23 @@
+"""Row indices to a table of rows."""
+
+import warp as wp
+
+from tensorphys_arrays import device as dev
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel
+def claim_rows(
+    # inputs
+    indices: wp.array[wp.int32],
+    count: int,
+    # outputs
+    owner_out: wp.array[wp.int32],
+    flag_out: wp.array[wp.int32],
+):
+    """Note for each row the last position that names it."""
+    position = wp.tid()
+    row = indices[position]
+    if dev.valid_index(row, count, flag_out):
+        dev.claim_row(owner_out, row, position)
