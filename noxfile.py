@@ -194,6 +194,8 @@ def peers(session: nox.Session) -> None:
 def compat(session: nox.Session) -> None:
     """Each package at head against the oldest released sibling versions that it declares."""
     _install(session, "build", "hatchling")
+    installer = environments.Installer(ROOT / ".nox" / "uv")
+    REPORTS.mkdir(parents=True, exist_ok=True)
     tried = 0
     for package in workspace.packages(ROOT).values():
         oldest = versions.oldest_siblings(ROOT, package)
@@ -211,16 +213,11 @@ def compat(session: nox.Session) -> None:
                         ROOT, oldest[needed.folder], needed.folder, folder / "at_tag"
                     )
                 wheels.append(_build_wheel(session, source, folder))
-            environment = folder / "venv"
-            session.run("python", "-m", "venv", str(environment), silent=True)
-            python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
-            session.run(
-                *(str(python), "-m", "pip", "install", "-q", *map(str, wheels), *TEST_TOOLS), external=True
-            )
-            session.run(
-                *(str(python), "-m", "pytest", "-m", "not slow", f"packages/{package.folder}/tests"),
-                external=True,
-            )
+            python = installer.make(folder / "venv")
+            installer.install(python, *map(str, wheels), *TEST_TOOLS)
+            report = f"--junitxml={REPORTS / f'compat-{package.folder}.xml'}"
+            command = ("-m", "pytest", report, "-m", "not slow", f"packages/{package.folder}/tests")
+            session.run(str(python), *command, external=True)
     if tried == 0:
         session.skip("no package has a release tag yet")
 
