@@ -36,6 +36,8 @@ class Manifolds:
     """Scratch of the narrow phase: fixed slots of each pair, see ``Model.slot_start``.
 
     Attributes:
+        bound: vec4 [rows of ``Model.local_pose``], bounding sphere or plane of each shape
+            as its environment sees it, in this step.
         count: int32 [P], contact points of each pair in this step.
         anchor: vec3 [2 × slots], anchor on shape 0 then on shape 1 of each slot.
         normal: vec3 [slots].
@@ -45,6 +47,7 @@ class Manifolds:
         chunk_target: int32 [chunks], first target of each chunk of pairs.
     """
 
+    bound: wp.array[wp.vec4]
     count: wp.array[wp.int32]
     anchor: wp.array[wp.vec3]
     normal: wp.array[wp.vec3]
@@ -147,6 +150,7 @@ def create_contacts(model: Model, *, byte_budget: int | None = None) -> Contacts
 def _manifolds(model: Model, zeros: Callable[[int, Any], Any]) -> Manifolds:
     total = int(model.environment_capacity.sum())
     return Manifolds(
+        bound=zeros(len(model.row_shape), wp.vec4),
         count=zeros(model.pair_count, wp.int32),
         anchor=zeros(2 * total, wp.vec3),
         normal=zeros(total, wp.vec3),

@@ -57,6 +57,8 @@ class Model:
         hull_vertex: vec3, vertices of all hulls [length].
         local_pose: transform [S + E × shared], shape in its body (or environment)
             frame; behind the S shapes one row for each environment and shared shape.
+        row_shape, row_environment: int32, shape and environment of each of these rows (an
+            environment of 0 where a row of a shared shape is not used itself).
         static_friction, dynamic_friction, restitution: float [S], may be changed
             between steps.
         friction_combine, restitution_combine: int32 [S], likewise.
@@ -90,6 +92,8 @@ class Model:
     shape_vertices: wp.array[wp.vec2i]
     hull_vertex: wp.array[wp.vec3]
     local_pose: wp.array[wp.transform]
+    row_shape: wp.array[wp.int32]
+    row_environment: wp.array[wp.int32]
     static_friction: wp.array[wp.float32]
     dynamic_friction: wp.array[wp.float32]
     restitution: wp.array[wp.float32]
@@ -205,6 +209,7 @@ def build_model(
     center, radius, ranges, vertices = _bounds(kind, size, hull_index, hulls)
     layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
     local_pose = _local_poses(kind, pose, environment, environment_count, environment_origin)
+    shared = np.flatnonzero(environment < 0)
     table = _material_rows(materials, material)
     warp_device = wp.get_device(device)
 
@@ -224,6 +229,11 @@ def build_model(
         shape_vertices=put(ranges, wp.vec2i),
         hull_vertex=put(vertices.astype(np.float32), wp.vec3),
         local_pose=put(local_pose.astype(np.float32), wp.transform),
+        row_shape=put(np.append(np.arange(count), np.tile(shared, environment_count)), wp.int32),
+        row_environment=put(
+            np.append(np.maximum(environment, 0), np.repeat(np.arange(environment_count), len(shared))),
+            wp.int32,
+        ),
         static_friction=put(table[0], wp.float32),
         dynamic_friction=put(table[1], wp.float32),
         restitution=put(table[2], wp.float32),

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import warp as wp
 
-from ._kernels import box_box, compaction, plane, rounded, rounded_box
+from ._kernels import box_box, compaction, gather, plane, rounded, rounded_box
 from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
 from .shapes import PairFamily
 
-_KERNELS: dict[PairFamily, Any] = {
-    PairFamily.PLANE: plane.collide_planes,
-    PairFamily.ROUND: rounded.collide_rounded,
-    PairFamily.ROUND_BOX: rounded_box.collide_rounded_boxes,
-    PairFamily.BOX_BOX: box_box.collide_boxes,
+_FAMILIES: Final[dict[PairFamily, tuple[Any, tuple[str, ...]]]] = {
+    PairFamily.PLANE: (
+        plane.collide_planes,
+        ("shape_type", "shape_radius", "shape_vertices", "hull_vertex"),
+    ),
+    PairFamily.ROUND: (rounded.collide_rounded, ("shape_type",)),
+    PairFamily.ROUND_BOX: (rounded_box.collide_rounded_boxes, ("shape_type", "shape_radius")),
+    PairFamily.BOX_BOX: (box_box.collide_boxes, ()),
 }
+"""Kernel of each family, and the arrays of the model that it alone reads."""
 
 
 def collide(
@@ -29,8 +33,8 @@ def collide(
 ) -> None:
     """Find all contacts nearer than the sum of the two contact offsets and the margin.
 
-    Launches one kernel for each family of shape pairs that the model has, two for the
-    compaction (four where an environment has more than 512 pairs). It allocates nothing and never waits, so it can be captured. Results
+    Launches one kernel for the bounds, one for each family of shape pairs that the model
+    has, and two for the compaction (four where an environment has more than 512 pairs). It allocates nothing and never waits, so it can be captured. Results
     do not depend on the order of threads.
 
     Args:
@@ -46,11 +50,37 @@ def collide(
     _check(model, body_pose, contacts, margin)
     extra = model.no_margin if margin is None else margin
     manifolds = contacts.manifolds
+    wp.launch(
+        gather.bound_shapes,
+        dim=len(model.row_shape),
+        inputs=[
+            model.row_shape,
+            model.row_environment,
+            model.shape_type,
+            model.shape_body,
+            model.shape_center,
+            model.shape_radius,
+            model.local_pose,
+            model.contact_offset,
+            extra,
+            body_pose,
+        ],
+        outputs=[manifolds.bound],
+        device=model.device,
+    )
     for family, members in model.family_pairs.items():
+        kernel, names = _FAMILIES[family]
         wp.launch(
-            _KERNELS[family],
+            kernel,
             dim=len(members),
-            inputs=[members, *_shape_inputs(model), extra, body_pose],
+            inputs=[
+                members,
+                manifolds.bound,
+                *_pair_inputs(model),
+                extra,
+                body_pose,
+                *(getattr(model, name) for name in names),
+            ],
             outputs=_manifold_outputs(manifolds),
             device=model.device,
         )
@@ -133,18 +163,13 @@ def _check(
         )
 
 
-def _shape_inputs(model: Model) -> list[Any]:
+def _pair_inputs(model: Model) -> list[Any]:
     return [
         model.pair_item,
         model.pair_environment,
         model.slot_start,
-        model.shape_type,
         model.shape_body,
         model.shape_size,
-        model.shape_radius,
-        model.shape_center,
-        model.shape_vertices,
-        model.hull_vertex,
         model.local_pose,
         model.contact_offset,
     ]

@@ -8,7 +8,7 @@ part of the least half extent, so that resting boxes keep their manifold.
 import warp as wp
 
 from .box_clip import clip_faces
-from .gather import pair_rotation, relative_pose, store_point
+from .gather import pair_rotation, relative_pose, spheres_apart, store_point
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -254,16 +254,12 @@ def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limi
 @wp.kernel
 def collide_boxes(
     family: wp.array[wp.int32],
+    bound: wp.array[wp.vec4],
     pair_item: wp.array[wp.vec4i],
     pair_environment: wp.array[wp.int32],
     slot_start: wp.array[wp.int32],
-    shape_type: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
     shape_size: wp.array[wp.vec3],
-    shape_radius: wp.array[wp.float32],
-    shape_center: wp.array[wp.vec3],
-    shape_vertices: wp.array[wp.vec2i],
-    hull_vertex: wp.array[wp.vec3],
     local_pose: wp.array[wp.transform],
     contact_offset: wp.array[wp.float32],
     margin: wp.array[wp.float32],
@@ -278,6 +274,9 @@ def collide_boxes(
     """One thread a pair; the frame shape f is the larger box."""
     pair = family[wp.tid()]
     item = pair_item[pair]
+    if spheres_apart(bound[item[2]], bound[item[3]]):
+        count_out[pair] = 0
+        return
     f = item[0]
     o = item[1]
     local_f = local_pose[item[2]]
@@ -287,25 +286,24 @@ def collide_boxes(
     t = wp.transform_get_translation(x)
     q = wp.transform_get_rotation(x)
     count = int(0)
-    if wp.length(t) - shape_radius[f] - shape_radius[o] < limit:
-        points, names, n = box_manifold(wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit)
-        q_f = pair_rotation(shape_body[f], body_pose, local_f)
-        for k in range(4):
-            if names[k] >= 0:
-                p = wp.vec3(points[k, 0], points[k, 1], points[k, 2])
-                separation = points[k, 3]
-                store_point(
-                    slot_start[pair] + count,
-                    wp.where(f < o, 0, 1),
-                    wp.transform_point(local_f, p),
-                    wp.transform_point(local_o, wp.quat_rotate_inv(q, p + n * separation - t)),
-                    wp.quat_rotate(q_f, n),
-                    separation,
-                    names[k],
-                    anchor_out,
-                    normal_out,
-                    separation_out,
-                    feature_out,
-                )
-                count += 1
+    points, names, n = box_manifold(wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit)
+    q_f = pair_rotation(shape_body[f], body_pose, local_f)
+    for k in range(4):
+        if names[k] >= 0:
+            p = wp.vec3(points[k, 0], points[k, 1], points[k, 2])
+            separation = points[k, 3]
+            store_point(
+                slot_start[pair] + count,
+                wp.where(f < o, 0, 1),
+                wp.transform_point(local_f, p),
+                wp.transform_point(local_o, wp.quat_rotate_inv(q, p + n * separation - t)),
+                wp.quat_rotate(q_f, n),
+                separation,
+                names[k],
+                anchor_out,
+                normal_out,
+                separation_out,
+                feature_out,
+            )
+            count += 1
     count_out[pair] = count

@@ -4,6 +4,9 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
+# Relative rounding of a bound: a few float32 spacings of the coordinates.
+ROUNDING = wp.constant(1.0e-6)
+
 
 @wp.func
 def body_transform(body: int, body_pose: wp.array[wp.transform]) -> wp.transform:
@@ -71,3 +74,54 @@ def store_point(
     normal_out[slot] = normal * float(2 * side_f - 1)
     separation_out[slot] = separation
     feature_out[slot] = feature
+
+
+@wp.func
+def spheres_apart(a: wp.vec4, b: wp.vec4) -> bool:
+    """True where two bounds of :func:`bound_shapes` cannot hold a contact."""
+    d = wp.vec3(a[0] - b[0], a[1] - b[1], a[2] - b[2])
+    reach = a[3] + b[3]
+    return wp.dot(d, d) >= reach * reach
+
+
+@wp.func
+def plane_apart(plane: wp.vec4, b: wp.vec4) -> bool:
+    """True where the bound of a plane and that of a shape cannot hold a contact."""
+    return plane[0] * b[0] + plane[1] * b[1] + plane[2] * b[2] - plane[3] >= b[3]
+
+
+@wp.kernel
+def bound_shapes(
+    row_shape: wp.array[wp.int32],
+    row_environment: wp.array[wp.int32],
+    shape_type: wp.array[wp.int32],
+    shape_body: wp.array[wp.int32],
+    shape_center: wp.array[wp.vec3],
+    shape_radius: wp.array[wp.float32],
+    local_pose: wp.array[wp.transform],
+    contact_offset: wp.array[wp.float32],
+    margin: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    # outputs
+    bound_out: wp.array[wp.vec4],
+):
+    """One thread a row of ``local_pose``: what the pairs test first, environment frame.
+
+    A bounding sphere (centre, radius) that holds the contact offset and half the margin;
+    for a plane (normal, distance), likewise moved outward. Rounding is allowed for.
+    """
+    row = wp.tid()
+    shape = row_shape[row]
+    reach = contact_offset[shape] + 0.5 * margin[row_environment[row]]
+    x = local_pose[row]
+    if shape_body[shape] >= 0:
+        x = body_pose[shape_body[shape]] * x
+    if shape_type[shape] == 0:
+        n = wp.quat_rotate(wp.transform_get_rotation(x), wp.vec3(0.0, 0.0, 1.0))
+        p = wp.transform_get_translation(x)
+        slack = ROUNDING * (wp.abs(p[0]) + wp.abs(p[1]) + wp.abs(p[2]))
+        bound_out[row] = wp.vec4(n[0], n[1], n[2], wp.dot(n, p) + reach + slack)
+    else:
+        c = wp.transform_point(x, shape_center[shape])
+        slack = ROUNDING * (wp.abs(c[0]) + wp.abs(c[1]) + wp.abs(c[2]) + shape_radius[shape])
+        bound_out[row] = wp.vec4(c[0], c[1], c[2], shape_radius[shape] + reach + slack)

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from .gather import pair_rotation, relative_pose, store_point
+from .gather import pair_rotation, plane_apart, relative_pose, store_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -176,20 +176,20 @@ def lowest_point(kind: int, size: wp.vec3, normal: wp.vec3, k: int, corner: int)
 @wp.kernel
 def collide_planes(
     family: wp.array[wp.int32],
+    bound: wp.array[wp.vec4],
     pair_item: wp.array[wp.vec4i],
     pair_environment: wp.array[wp.int32],
     slot_start: wp.array[wp.int32],
-    shape_type: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
     shape_size: wp.array[wp.vec3],
-    shape_radius: wp.array[wp.float32],
-    shape_center: wp.array[wp.vec3],
-    shape_vertices: wp.array[wp.vec2i],
-    hull_vertex: wp.array[wp.vec3],
     local_pose: wp.array[wp.transform],
     contact_offset: wp.array[wp.float32],
     margin: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
+    shape_type: wp.array[wp.int32],
+    shape_radius: wp.array[wp.float32],
+    shape_vertices: wp.array[wp.vec2i],
+    hull_vertex: wp.array[wp.vec3],
     # outputs
     count_out: wp.array[wp.int32],
     anchor_out: wp.array[wp.vec3],
@@ -200,6 +200,9 @@ def collide_planes(
     """One thread a pair; the frame shape f is the plane."""
     pair = family[wp.tid()]
     item = pair_item[pair]
+    if plane_apart(bound[item[2]], bound[item[3]]):
+        count_out[pair] = 0
+        return
     f = item[0]
     o = item[1]
     local_f = local_pose[item[2]]
@@ -210,42 +213,39 @@ def collide_planes(
     q = wp.transform_get_rotation(x)
     normal = wp.quat_rotate_inv(q, wp.vec3(0.0, 0.0, 1.0))
     count = int(0)
-    if t[2] + wp.dot(normal, shape_center[o]) - shape_radius[o] < limit:
-        kind = shape_type[o]
-        size = shape_size[o]
-        chosen = primitive_features(kind, normal)
-        if kind == CONVEX_HULL:
-            band = SEED_BAND * shape_radius[o]
-            chosen = hull_manifold(normal, limit - t[2], band, shape_vertices[o], hull_vertex)
-        slot = slot_start[pair]
-        side_f = wp.where(f < o, 0, 1)
-        for k in range(4):
-            if chosen[k] >= 0:
-                point = wp.vec3()
-                feature = chosen[k]
-                if kind == CONVEX_HULL:
-                    point = hull_vertex[feature]
-                    feature = feature - shape_vertices[o][0]
-                else:
-                    point = lowest_point(kind, size, normal, k, feature)
-                separation = t[2] + wp.dot(normal, point)
-                if separation < limit:
-                    on_plane = t + wp.quat_rotate(q, point)
-                    on_plane[2] = 0.0
-                    store_point(
-                        slot + count,
-                        side_f,
-                        wp.transform_point(local_f, on_plane),
-                        wp.transform_point(local_o, point),
-                        wp.quat_rotate(
-                            pair_rotation(shape_body[f], body_pose, local_f), wp.vec3(0.0, 0.0, 1.0)
-                        ),
-                        separation,
-                        feature,
-                        anchor_out,
-                        normal_out,
-                        separation_out,
-                        feature_out,
-                    )
-                    count += 1
+    kind = shape_type[o]
+    size = shape_size[o]
+    chosen = primitive_features(kind, normal)
+    if kind == CONVEX_HULL:
+        band = SEED_BAND * shape_radius[o]
+        chosen = hull_manifold(normal, limit - t[2], band, shape_vertices[o], hull_vertex)
+    slot = slot_start[pair]
+    side_f = wp.where(f < o, 0, 1)
+    for k in range(4):
+        if chosen[k] >= 0:
+            point = wp.vec3()
+            feature = chosen[k]
+            if kind == CONVEX_HULL:
+                point = hull_vertex[feature]
+                feature = feature - shape_vertices[o][0]
+            else:
+                point = lowest_point(kind, size, normal, k, feature)
+            separation = t[2] + wp.dot(normal, point)
+            if separation < limit:
+                on_plane = t + wp.quat_rotate(q, point)
+                on_plane[2] = 0.0
+                store_point(
+                    slot + count,
+                    side_f,
+                    wp.transform_point(local_f, on_plane),
+                    wp.transform_point(local_o, point),
+                    wp.quat_rotate(pair_rotation(shape_body[f], body_pose, local_f), wp.vec3(0.0, 0.0, 1.0)),
+                    separation,
+                    feature,
+                    anchor_out,
+                    normal_out,
+                    separation_out,
+                    feature_out,
+                )
+                count += 1
     count_out[pair] = count

@@ -6,7 +6,7 @@ the components across the first axis, which stays exact for nearly parallel segm
 
 import warp as wp
 
-from .gather import pair_rotation, relative_pose, store_point
+from .gather import pair_rotation, relative_pose, spheres_apart, store_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -71,20 +71,17 @@ def axis_normal(d: wp.vec3, length: float, u: wp.vec3) -> wp.vec3:
 @wp.kernel
 def collide_rounded(
     family: wp.array[wp.int32],
+    bound: wp.array[wp.vec4],
     pair_item: wp.array[wp.vec4i],
     pair_environment: wp.array[wp.int32],
     slot_start: wp.array[wp.int32],
-    shape_type: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
     shape_size: wp.array[wp.vec3],
-    shape_radius: wp.array[wp.float32],
-    shape_center: wp.array[wp.vec3],
-    shape_vertices: wp.array[wp.vec2i],
-    hull_vertex: wp.array[wp.vec3],
     local_pose: wp.array[wp.transform],
     contact_offset: wp.array[wp.float32],
     margin: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
+    shape_type: wp.array[wp.int32],
     # outputs
     count_out: wp.array[wp.int32],
     anchor_out: wp.array[wp.vec3],
@@ -95,6 +92,9 @@ def collide_rounded(
     """One thread a pair; the frame shape f is the capsule, or the larger of two alike."""
     pair = family[wp.tid()]
     item = pair_item[pair]
+    if spheres_apart(bound[item[2]], bound[item[3]]):
+        count_out[pair] = 0
+        return
     f = item[0]
     o = item[1]
     local_f = local_pose[item[2]]
@@ -104,38 +104,37 @@ def collide_rounded(
     t = wp.transform_get_translation(x)
     q = wp.transform_get_rotation(x)
     count = int(0)
-    if wp.length(t) - shape_radius[f] - shape_radius[o] < limit:
-        size_f = shape_size[f]
-        size_o = shape_size[o]
-        u = wp.quat_rotate(q, wp.vec3(0.0, 0.0, 1.0))
-        where = wp.vec4(0.0, 0.0, wp.inf, wp.inf)
-        if shape_type[o] == CAPSULE:
-            where = segment_contacts(size_f[1], size_o[1], t, u)
-        elif shape_type[f] == CAPSULE:
-            where[0] = wp.clamp(t[2], -size_f[1], size_f[1])
-        q_f = pair_rotation(shape_body[f], body_pose, local_f)
-        for k in range(2):
-            s = where[2 * k]
-            r = where[2 * k + 1]
-            if s < wp.inf:
-                d = t + u * r - wp.vec3(0.0, 0.0, s)
-                length = wp.length(d)
-                separation = length - size_f[0] - size_o[0]
-                if separation < limit:
-                    n = axis_normal(d, length, u)
-                    point_o = wp.vec3(0.0, 0.0, r) - wp.quat_rotate_inv(q, n) * size_o[0]
-                    store_point(
-                        slot_start[pair] + count,
-                        wp.where(f < o, 0, 1),
-                        wp.transform_point(local_f, wp.vec3(0.0, 0.0, s) + n * size_f[0]),
-                        wp.transform_point(local_o, point_o),
-                        wp.quat_rotate(q_f, n),
-                        separation,
-                        wp.where(where[2] < wp.inf, k, SINGLE),
-                        anchor_out,
-                        normal_out,
-                        separation_out,
-                        feature_out,
-                    )
-                    count += 1
+    size_f = shape_size[f]
+    size_o = shape_size[o]
+    u = wp.quat_rotate(q, wp.vec3(0.0, 0.0, 1.0))
+    where = wp.vec4(0.0, 0.0, wp.inf, wp.inf)
+    if shape_type[o] == CAPSULE:
+        where = segment_contacts(size_f[1], size_o[1], t, u)
+    elif shape_type[f] == CAPSULE:
+        where[0] = wp.clamp(t[2], -size_f[1], size_f[1])
+    q_f = pair_rotation(shape_body[f], body_pose, local_f)
+    for k in range(2):
+        s = where[2 * k]
+        r = where[2 * k + 1]
+        if s < wp.inf:
+            d = t + u * r - wp.vec3(0.0, 0.0, s)
+            length = wp.length(d)
+            separation = length - size_f[0] - size_o[0]
+            if separation < limit:
+                n = axis_normal(d, length, u)
+                point_o = wp.vec3(0.0, 0.0, r) - wp.quat_rotate_inv(q, n) * size_o[0]
+                store_point(
+                    slot_start[pair] + count,
+                    wp.where(f < o, 0, 1),
+                    wp.transform_point(local_f, wp.vec3(0.0, 0.0, s) + n * size_f[0]),
+                    wp.transform_point(local_o, point_o),
+                    wp.quat_rotate(q_f, n),
+                    separation,
+                    wp.where(where[2] < wp.inf, k, SINGLE),
+                    anchor_out,
+                    normal_out,
+                    separation_out,
+                    feature_out,
+                )
+                count += 1
     count_out[pair] = count

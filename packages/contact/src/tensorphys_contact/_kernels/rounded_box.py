@@ -8,7 +8,7 @@ exact without iteration.
 
 import warp as wp
 
-from .gather import pair_rotation, relative_pose, store_point
+from .gather import pair_rotation, relative_pose, spheres_apart, store_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -202,20 +202,18 @@ def box_segment_contacts(
 @wp.kernel
 def collide_rounded_boxes(
     family: wp.array[wp.int32],
+    bound: wp.array[wp.vec4],
     pair_item: wp.array[wp.vec4i],
     pair_environment: wp.array[wp.int32],
     slot_start: wp.array[wp.int32],
-    shape_type: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
     shape_size: wp.array[wp.vec3],
-    shape_radius: wp.array[wp.float32],
-    shape_center: wp.array[wp.vec3],
-    shape_vertices: wp.array[wp.vec2i],
-    hull_vertex: wp.array[wp.vec3],
     local_pose: wp.array[wp.transform],
     contact_offset: wp.array[wp.float32],
     margin: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
+    shape_type: wp.array[wp.int32],
+    shape_radius: wp.array[wp.float32],
     # outputs
     count_out: wp.array[wp.int32],
     anchor_out: wp.array[wp.vec3],
@@ -226,6 +224,9 @@ def collide_rounded_boxes(
     """One thread a pair; the frame shape f is the box."""
     pair = family[wp.tid()]
     item = pair_item[pair]
+    if spheres_apart(bound[item[2]], bound[item[3]]):
+        count_out[pair] = 0
+        return
     f = item[0]
     o = item[1]
     local_f = local_pose[item[2]]
