@@ -137,15 +137,19 @@ class TorchFrontend:
     def ordered_with_caller(self, device: Any) -> Iterator[None]:
         """Launch on torch's current stream; Warp's own stream waits for it and it for Warp's, by events."""
         target = wp.get_device(device)
-        if target.is_cpu:
+        if target.is_cpu or target.is_capturing:
+            # A graph that the caller records with Warp takes the launches where Warp records them.
             yield
             return
         current = self._torch.cuda.current_stream(self._torch_device(target))
+        if (wp.get_stream(target).cuda_stream or 0) == current.cuda_stream:
+            yield
+            return
         key = (str(target), int(current.cuda_stream))
         stream = self._streams.get(key)
         if stream is None:
             stream = self._streams[key] = wp.stream_from_torch(current)
-        # A stream that records must not wait for one that does not; then nothing is queued elsewhere.
+        # A stream that torch records must not wait for one that it does not record.
         free = not self._torch.cuda.is_current_stream_capturing()
         with wp.ScopedStream(stream, sync_enter=free, sync_exit=free):
             yield
