@@ -111,9 +111,9 @@ class Template:
             )
         for row in np.flatnonzero(self.links.parent >= np.arange(self.links.count)):
             raise SceneValueError(f"link {self.links.path[row]} stands before its parent")
-        if self.shapes.count and not np.isin(self.shapes.type, [int(t) for t in ShapeType]).all():
-            row = int(np.flatnonzero(~np.isin(self.shapes.type, [int(t) for t in ShapeType]))[0])
-            raise SceneValueError(f"shape type of {self.shapes.path[row]} is {int(self.shapes.type[row])}")
+        unknown = ~np.isin(self.shapes.type, [int(kind) for kind in ShapeType])
+        for shape in np.flatnonzero(unknown):
+            raise SceneValueError(f"shape type of {self.shapes.path[shape]} is {int(self.shapes.type[shape])}")
 
     def replace(self, **changes: object) -> Template:
         """A copy with other tables, checked again."""

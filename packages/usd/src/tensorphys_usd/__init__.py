@@ -2,7 +2,17 @@
 
 from tensorphys_usd.errors import StageError, UsdError
 from tensorphys_usd.parse import parse_stage
+from tensorphys_usd.record import Recorder
 from tensorphys_usd.report import Finding, Report, report_text
 from tensorphys_usd.stage import open_stage
 
-__all__ = ["Finding", "Report", "StageError", "UsdError", "open_stage", "parse_stage", "report_text"]
+__all__ = [
+    "Finding",
+    "Recorder",
+    "Report",
+    "StageError",
+    "UsdError",
+    "open_stage",
+    "parse_stage",
+    "report_text",
+]

@@ -31,7 +31,9 @@ def apply_actuators(reading: Reading, joints: StageJoints) -> None:
         if len(axes) != 1:
             where = targets[0] if targets else "nothing"
             attributes.use_prefix("mjc:")
-            reading.report.add(path, f"MjcActuator on {where}, which is no joint with one degree of freedom: ignored")
+            reading.report.add(
+                path, f"MjcActuator on {where}, which is no joint with one degree of freedom: ignored"
+            )
             continue
         _apply(reading, path, attributes, axes[0])
 
@@ -55,7 +57,9 @@ def _apply(reading: Reading, path: Sdf.Path, attributes: Attributes, axis: AxisR
         axis.effort_limit = min(axis.effort_limit, effort)
         return
     if axis.drive_type is not DriveType.NONE:
-        reading.report.add(path, "MjcActuator on a joint that has a drive: the drive is kept, the actuator ignored")
+        reading.report.add(
+            path, "MjcActuator on a joint that has a drive: the drive is kept, the actuator ignored"
+        )
         return
     axis.drive_type = DriveType.FORCE
     axis.stiffness = max(-gear * gear * float(bias[1]), 0.0)

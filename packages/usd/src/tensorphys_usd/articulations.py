@@ -134,7 +134,8 @@ class StageArticulations:
             for component, root in self._marked(path, descriptor):
                 if component in claimed:
                     reading.report.add(
-                        path, f"its bodies are joined to those of the articulation {claimed[component]} and are links of that one"
+                        path,
+                        f"its bodies are joined to those of the articulation {claimed[component]} and are links of that one",
                     )
                     continue
                 claimed[component] = path
@@ -202,7 +203,8 @@ class StageArticulations:
             tied = [member for member in members if self._graph.world_joints(member)]
             root = tied[0] if tied else body
             self._reading.report.add(
-                self._bodies.paths[root], "several joints that add mobility outside of an articulation: made one of its own"
+                self._bodies.paths[root],
+                "several joints that add mobility outside of an articulation: made one of its own",
             )
             self._build(self._bodies.paths[root] if tied else path, root, True)
 
@@ -216,13 +218,18 @@ class StageArticulations:
             raise StageError(f"{path}: both free_base and fix_base name this articulation")
         if kinematic:
             self._bodies.kinematic[root] = False
-            self._reading.report.add(self._bodies.paths[root], "kinematic root link: its base is fixed to the world")
+            self._reading.report.add(
+                self._bodies.paths[root], "kinematic root link: its base is fixed to the world"
+            )
         elif fix:
             self._reading.report.add(path, "base fixed to the world by fix_base")
         if free or fix or kinematic:
             for joint in world:
                 self._joints.disable(joint)
-                self._reading.report.add(self._joints.paths[joint], "joint to the world switched off: the base is set by other means")
+                self._reading.report.add(
+                    self._joints.paths[joint],
+                    "joint to the world switched off: the base is set by other means",
+                )
             world = []
         used = self._grouped(world, mobility)
         tree.fixed_base = bool(used) or fix or (kinematic and not free)
@@ -254,7 +261,9 @@ class StageArticulations:
 
     def _exclude(self, joint: int, why: str) -> None:
         self._joints.columns["excluded"][joint] = True
-        self._reading.report.add(self._joints.paths[joint], f"{why}: it acts as a constraint outside of the tree")
+        self._reading.report.add(
+            self._joints.paths[joint], f"{why}: it acts as a constraint outside of the tree"
+        )
 
     def _grow(self, tree: Tree, mobility: bool, seen: set[int]) -> None:
         position = {tree.links[0].body: 0}
@@ -280,7 +289,8 @@ class StageArticulations:
                 if self._bodies.kinematic[child]:
                     self._bodies.kinematic[child] = False
                     self._reading.report.add(
-                        self._bodies.paths[child], "physics:kinematicEnabled on a link that is not the root: ignored"
+                        self._bodies.paths[child],
+                        "physics:kinematicEnabled on a link that is not the root: ignored",
                     )
                 flipped = self._joints.body0[used[0]] == child
                 tree.links.append(Link(child, parent, used, flipped))
@@ -289,7 +299,9 @@ class StageArticulations:
         attributes = self._reading.attributes(path)
         self_collision = bool(attributes.get("newton:selfCollisionEnabled", True))
         return {
-            "self_collisions": bool(attributes.get("physxArticulation:enabledSelfCollisions", self_collision)),
+            "self_collisions": bool(
+                attributes.get("physxArticulation:enabledSelfCollisions", self_collision)
+            ),
             "position_iterations": int(attributes.get("physxArticulation:solverPositionIterationCount", -1)),
             "velocity_iterations": int(attributes.get("physxArticulation:solverVelocityIterationCount", -1)),
             "sleep_threshold": attributes.number("physxArticulation:sleepThreshold", 0.0),

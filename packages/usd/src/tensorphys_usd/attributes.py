@@ -6,7 +6,18 @@ from typing import Any
 
 from pxr import Sdf, Usd
 
-_PREFIXES = ("physics:", "physx", "newton:", "mjc:", "urdf:", "drive:", "state:", "mjcf:", "limit:", "omniphysics:")
+_PREFIXES = (
+    "physics:",
+    "physx",
+    "newton:",
+    "mjc:",
+    "urdf:",
+    "drive:",
+    "state:",
+    "mjcf:",
+    "limit:",
+    "omniphysics:",
+)
 
 
 def is_physics(name: str) -> bool:
@@ -34,7 +45,9 @@ class Attributes:
     def applied(self, schema: str) -> bool:
         """Whether an API schema is applied, registered or not."""
         if self._applied is None:
-            self._applied = frozenset(str(item) for item in self.prim.GetPrimTypeInfo().GetAppliedAPISchemas())
+            self._applied = frozenset(
+                str(item) for item in self.prim.GetPrimTypeInfo().GetAppliedAPISchemas()
+            )
         return schema in self._applied
 
     def get(self, name: str, default: Any = None) -> Any:

@@ -82,7 +82,9 @@ def read_axes(reading: Reading, path: Sdf.Path, kind: str, descriptor: Any) -> l
         row = AxisRow(axis=AxisType(first + "XYZ".index(str(descriptor.axis))), name=name)
         instance = "angular" if kind == "Revolute" else "linear"
         if not _limit(path, row, descriptor.limit):
-            reading.report.add(path, "lower limit above upper limit: the joint is locked and has no degree of freedom")
+            reading.report.add(
+                path, "lower limit above upper limit: the joint is locked and has no degree of freedom"
+            )
             return []
         _drive(path, row, descriptor.drive)
         _vendor(reading, path, attributes, row, (instance, _token(row.axis)))
@@ -145,7 +147,9 @@ def _vendor(
         row.position = attributes.number(f"{state}position", row.position / unit) * unit
         row.velocity = attributes.number(f"{state}velocity", row.velocity / unit) * unit
         if not (np.isfinite(row.position) and np.isfinite(row.velocity)):
-            raise StageError(f"{path}: {state}position, velocity are {row.position / unit}, {row.velocity / unit}")
+            raise StageError(
+                f"{path}: {state}position, velocity are {row.position / unit}, {row.velocity / unit}"
+            )
     _joint_wide(attributes, row)
     for instance in instances:
         _per_axis(attributes, row, f"physxJointAxis:{instance}:", f"PhysxJointAxisAPI:{instance}")
@@ -168,7 +172,13 @@ def _joint_wide(attributes: Attributes, row: AxisRow) -> None:
 def _per_axis(attributes: Attributes, row: AxisRow, prefix: str, schema: str) -> None:
     """Per-axis attributes; where their schema is applied they stand in for those of the whole joint."""
     unit = row.unit
-    fields = ("armature", "maxJointVelocity", "staticFrictionEffort", "dynamicFrictionEffort", "viscousFrictionCoefficient")
+    fields = (
+        "armature",
+        "maxJointVelocity",
+        "staticFrictionEffort",
+        "dynamicFrictionEffort",
+        "viscousFrictionCoefficient",
+    )
     if not (attributes.applied(schema) or any(attributes.has(prefix + field) for field in fields)):
         return
     row.armature = attributes.number(f"{prefix}armature", 0.0)

@@ -49,7 +49,9 @@ class StageBodies:
             self.paths.append(path)
             frame = reading.frame(path)
             if frame.sheared:
-                reading.report.add(path, "rigid body under a shearing transform: shear stays in its shapes and anchors")
+                reading.report.add(
+                    path, "rigid body under a shearing transform: shear stays in its shapes and anchors"
+                )
             self.frames.append(frame)
             self.enabled.append(bool(descriptor.rigidBodyEnabled))
             self.kinematic.append(bool(descriptor.kinematicBody))

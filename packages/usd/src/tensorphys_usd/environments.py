@@ -125,9 +125,7 @@ class Splitter:
         self._of["axes"] = self._through("axes", "joint", "joints")
         self._of["links"] = self._through("links", "body", "bodies")
         self._of["articulations"] = self._of_articulations()
-        self._order = {
-            name: np.argsort(environment, kind="stable") for name, environment in self._of.items()
-        }
+        self._order = {name: np.argsort(environment, kind="stable") for name, environment in self._of.items()}
         self._starts = {
             name: np.searchsorted(environment[self._order[name]], np.arange(-1, roots.count + 1))
             for name, environment in self._of.items()
@@ -206,11 +204,14 @@ class Splitter:
         pairs = self._rows.pairs
         environment = self._of["shapes"]
         place = environment[pairs] if pairs.size else np.zeros((0, 2), np.int64)
-        mixed = (place[:, 0] != place[:, 1]) & (place.min(axis=1) == OUTSIDE) if pairs.size else np.zeros(0, bool)
+        mixed = (
+            (place[:, 0] != place[:, 1]) & (place.min(axis=1) == OUTSIDE) if pairs.size else np.zeros(0, bool)
+        )
         for row in np.flatnonzero(mixed)[:1]:
             first, second = (self._rows.shapes.paths[shape] for shape in pairs[row])
             self._reading.report.add(
-                first, f"filter against {second}, which is shared by all environments, is not supported: ignored"
+                first,
+                f"filter against {second}, which is shared by all environments, is not supported: ignored",
             )
         same = place[:, 0] == place[:, 1]
         kept, place = pairs[same], place[same, 0]
@@ -225,7 +226,10 @@ class Splitter:
         rows_of: dict[str, IntArray] = {}
         for name in self._of:
             table = self._rows.table(name)
-            start, stop = self._starts[name][environment + 1], self._starts[name][environment + 2 : environment + 3]
+            start, stop = (
+                self._starts[name][environment + 1],
+                self._starts[name][environment + 2 : environment + 3],
+            )
             rows = self._order[name][start : int(stop[0]) if stop.size else None]
             rows_of[name] = rows
             columns[name] = {column: values[rows] for column, values in table.columns.items()}
@@ -233,8 +237,12 @@ class Splitter:
             for column, target in table.references.items():
                 columns[name][column] = self._localised(columns[name][column], target)
         materials, columns["shapes"]["material"] = self._used(columns["shapes"]["material"], environment)
-        columns["materials"] = {name: values[materials] for name, values in self._rows.materials.columns.items()}
-        paths["materials"] = tuple(self._roots.relative(environment, self._rows.materials.paths[m]) for m in materials)
+        columns["materials"] = {
+            name: values[materials] for name, values in self._rows.materials.columns.items()
+        }
+        paths["materials"] = tuple(
+            self._roots.relative(environment, self._rows.materials.paths[m]) for m in materials
+        )
         meshes, columns["shapes"]["mesh"] = _compact(columns["shapes"]["mesh"])
         first, last = self._pair_starts[environment + 1], self._pair_starts[environment + 2 : environment + 3]
         pairs = self._local["shapes"][self._pairs[first : int(last[0]) if last.size else None]]
@@ -258,7 +266,9 @@ class Splitter:
         if not self._roots.paths:
             return np.arange(self._rows.materials.count), index
         inside = [
-            row for row, path in enumerate(self._rows.materials.paths) if row in self._inside_materials(environment)
+            row
+            for row, path in enumerate(self._rows.materials.paths)
+            if row in self._inside_materials(environment)
         ]
         rows = np.unique(np.concatenate((np.array(inside, np.int64), index[index >= 0].astype(np.int64))))
         local = np.full(self._rows.materials.count + 1, -1, np.int32)
@@ -317,7 +327,9 @@ def split(
     for index, members in enumerate(groups.values()):
         template_of[members] = index
         templates.append(splitter.template(parts[members[0]]))
-        overrides.update({(index, name): values for name, values in _differences([parts[e] for e in members]).items()})
+        overrides.update(
+            {(index, name): values for name, values in _differences([parts[e] for e in members]).items()}
+        )
     shared = splitter.template(splitter.part(OUTSIDE)) if roots.paths else Template()
     environments = Environments(path=roots.names(), template=template_of, origin=roots.origins)
     return tuple(templates), environments, shared, overrides

@@ -67,7 +67,9 @@ class _Filters:
     def _filtered(self, owner: Sdf.Path, target: Sdf.Path) -> Rows:
         rows = self._under(target)
         if not rows.size:
-            self._reading.report.add(owner, f"physics:filteredPairs names {target}, which has no collider: ignored")
+            self._reading.report.add(
+                owner, f"physics:filteredPairs names {target}, which has no collider: ignored"
+            )
         return rows
 
     def _under(self, path: Sdf.Path) -> Rows:

@@ -7,12 +7,17 @@ eigenvalues: sign and rotation belong together, which is also what `UsdPhysics` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tensorphys_spatial import quaternion_from_matrix, quaternion_normalize, quaternion_to_matrix
+
 Array = npt.NDArray[np.float64]
+# Rotation matrix and translation.
+Rigid = tuple[Array, Array]
 
 # Relative size of off-diagonal stretch above which a transform counts as sheared: authored values are often float32.
 SHEAR_TOLERANCE = 1e-5
@@ -93,43 +98,17 @@ def axis_rotation(axis: str) -> Array:
     return np.eye(3)
 
 
-def pose(rotation: Array, translation: Array) -> Array:
-    """Pose [x y z qx qy qz qw], shape [7]."""
-    return np.concatenate((translation, quaternion(rotation)))
+def rotation_of(value: object) -> Array | None:
+    """Rotation matrix of an authored `Gf` quaternion; None for a zero or non-finite one, which is no rotation."""
+    xyzw = np.array([*value.GetImaginary(), value.GetReal()], dtype=np.float64)  # type: ignore[attr-defined]
+    if not np.isfinite(xyzw).all() or np.abs(xyzw).max() == 0.0:
+        return None
+    return quaternion_to_matrix(quaternion_normalize(xyzw))
 
 
-def quaternion(rotation: Array) -> Array:
-    """Unit quaternion xyzw of a rotation matrix, w ≥ 0, shape [4]."""
-    m = rotation
-    # Four candidate quaternions, each exact up to scale; the largest is the best conditioned.
-    squares = np.array(
-        [
-            1.0 + m[0, 0] - m[1, 1] - m[2, 2],
-            1.0 - m[0, 0] + m[1, 1] - m[2, 2],
-            1.0 - m[0, 0] - m[1, 1] + m[2, 2],
-            1.0 + m[0, 0] + m[1, 1] + m[2, 2],
-        ]
-    )
-    table = np.array(
-        [
-            [squares[0], m[0, 1] + m[1, 0], m[0, 2] + m[2, 0], m[2, 1] - m[1, 2]],
-            [m[0, 1] + m[1, 0], squares[1], m[1, 2] + m[2, 1], m[0, 2] - m[2, 0]],
-            [m[0, 2] + m[2, 0], m[1, 2] + m[2, 1], squares[2], m[1, 0] - m[0, 1]],
-            [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], squares[3]],
-        ]
-    )
-    best = table[int(np.argmax(squares))]
-    best = best / np.sqrt(best @ best)
-    return -best if best[3] < 0.0 else best
-
-
-def matrix(xyzw: Array) -> Array:
-    """Rotation matrix of a quaternion of any length but zero, shape [3, 3]."""
-    x, y, z, w = xyzw / np.sqrt(xyzw @ xyzw)
-    return np.array(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-            [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-            [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    )
+def poses(rigids: Sequence[Rigid]) -> Array:
+    """Poses [x y z qx qy qz qw] of rotations and translations, shape [count, 7]."""
+    if not rigids:
+        return np.zeros((0, 7))
+    rotations = quaternion_from_matrix(np.stack([rotation for rotation, _ in rigids]))
+    return np.concatenate((np.stack([translation for _, translation in rigids]), rotations), axis=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tensorphys_scene import AxisType
+from tensorphys_spatial import quaternion_from_matrix
 from tensorphys_usd.articulations import StageArticulations
-from tensorphys_usd.frames import quaternion
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.stage import Reading
 
@@ -27,7 +27,7 @@ def derive_positions(reading: Reading, joints: StageJoints, articulations: Stage
                 continue
             for joint in link.joints:
                 rotation, offset = joints.relative(joint)
-                turn = quaternion(rotation)
+                turn = quaternion_from_matrix(rotation)
                 axes = joints.axes[joint]
                 if len(axes) == 1 and len(link.joints) == 1:
                     axis = axes[0]
@@ -42,10 +42,13 @@ def derive_positions(reading: Reading, joints: StageJoints, articulations: Stage
                         offset = _without(offset, index)
                     if abs(position) > small:
                         axis.position = position
-                        reading.report.add(joints.paths[joint], "initial position taken from the poses of its bodies")
+                        reading.report.add(
+                            joints.paths[joint], "initial position taken from the poses of its bodies"
+                        )
                 if np.abs(offset).max() > small_length or np.abs(turn[:3]).max() > _SMALL_ANGLE:
                     reading.report.add(
-                        joints.paths[joint], "the poses of its two bodies do not satisfy this joint: they are moved together"
+                        joints.paths[joint],
+                        "the poses of its two bodies do not satisfy this joint: they are moved together",
                     )
 
 

@@ -14,7 +14,7 @@ from tensorphys_usd.axes import AxisRow, read_axes
 from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import matrix, pose, split
+from tensorphys_usd.frames import Rigid, rotation_of
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
@@ -59,7 +59,8 @@ class StageJoints:
         paths: Prim paths, in stage order.
         row: Row by prim path.
         body0, body1: Rows of the bodies, −1 for the world.
-        columns: The other columns of the joint table; frames of the world side are in the world.
+        frames0, frames1: Rotation and translation of the joint frame in each body, in the world on the world's side.
+        columns: The other columns of the joint table.
         axes: Degrees of freedom of each joint, none where it has none.
     """
 
@@ -68,6 +69,8 @@ class StageJoints:
         self.row: dict[Sdf.Path, int] = {}
         self.body0: list[int] = []
         self.body1: list[int] = []
+        self.frames0: list[Rigid] = []
+        self.frames1: list[Rigid] = []
         self.columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         self.axes: list[list[AxisRow]] = []
         self._reading = reading
@@ -90,17 +93,23 @@ class StageJoints:
         attributes.use(*_READ_BY_OPENUSD)
         kind = type(descriptor).__name__.removesuffix("JointDesc")
         if kind not in _TYPES:
-            reading.report.add(path, f"joint of type {reading.prim(path).GetTypeName()} is not supported and left out")
+            reading.report.add(
+                path, f"joint of type {reading.prim(path).GetTypeName()} is not supported and left out"
+            )
             return
         sides = [self._side(path, attributes, side, descriptor) for side in (0, 1)]
         rows = [row for row, _, _ in sides]
         if rows == [-1, -1]:
             if not descriptor.rel0 and not descriptor.rel1:
-                raise StageError(f"{path}: joint to nothing: neither physics:body0 nor physics:body1 has a target")
+                raise StageError(
+                    f"{path}: joint to nothing: neither physics:body0 nor physics:body1 has a target"
+                )
             reading.report.add(path, "joint without a rigid body on either side is left out")
             return
         if rows[0] == rows[1]:
-            reading.report.add(path, f"joint whose two sides are the same body {self._bodies.paths[rows[0]]} is left out")
+            reading.report.add(
+                path, f"joint whose two sides are the same body {self._bodies.paths[rows[0]]} is left out"
+            )
             return
         turn = np.eye(3)
         if kind == "Spherical":
@@ -111,8 +120,8 @@ class StageJoints:
         self.body0.append(rows[0])
         self.body1.append(rows[1])
         add["type"].append(int(_TYPES[kind]))
-        for name, (_, rotation, translation) in zip(("frame0", "frame1"), sides, strict=True):
-            add[name].append(pose(rotation @ turn, translation))
+        self.frames0.append((sides[0][1] @ turn, sides[0][2]))
+        self.frames1.append((sides[1][1] @ turn, sides[1][2]))
         add["enabled"].append(bool(descriptor.jointEnabled))
         add["collision_enabled"].append(bool(descriptor.collisionEnabled))
         add["excluded"].append(bool(descriptor.excludeFromArticulation))
@@ -126,23 +135,31 @@ class StageJoints:
         add["friction_coefficient"].append(attributes.number("physxJoint:jointFriction", 0.0))
         self.axes.append(read_axes(reading, path, kind, descriptor))
 
-    def _side(self, path: Sdf.Path, attributes: Attributes, side: int, descriptor: Any) -> tuple[int, Array, Array]:
+    def _side(
+        self, path: Sdf.Path, attributes: Attributes, side: int, descriptor: Any
+    ) -> tuple[int, Array, Array]:
         """Body row, rotation and position of the joint frame on one side."""
-        local_position = np.array(attributes.get(f"physics:localPos{side}", (0.0, 0.0, 0.0)), dtype=np.float64)
+        local_position = np.array(
+            attributes.get(f"physics:localPos{side}", (0.0, 0.0, 0.0)), dtype=np.float64
+        )
         authored = attributes.get(f"physics:localRot{side}")
         local_rotation = np.eye(3)
         if authored is not None:
-            xyzw = np.array([*authored.GetImaginary(), authored.GetReal()], dtype=np.float64)
-            if not np.isfinite(xyzw).all() or np.abs(xyzw).max() == 0.0:
-                raise StageError(f"{path}: physics:localRot{side} is {xyzw.tolist()} (xyzw)")
-            local_rotation = matrix(xyzw)
+            found = rotation_of(authored)
+            if found is None:
+                raise StageError(
+                    f"{path}: physics:localRot{side} is {authored} (w, x, y, z), which is no rotation"
+                )
+            local_rotation = found
         if not np.isfinite(local_position).all():
             raise StageError(f"{path}: physics:localPos{side} is {local_position.tolist()}")
         target = descriptor.rel0 if side == 0 else descriptor.rel1
         if not target:
             return -1, local_rotation, local_position
         if target not in self._reading.order:
-            raise StageError(f"{path}: joint to nothing: physics:body{side} is {target}, which is no active prim")
+            raise StageError(
+                f"{path}: joint to nothing: physics:body{side} is {target}, which is no active prim"
+            )
         frame = self._reading.frame(target)
         body = self._bodies.row.get(descriptor.body0 if side == 0 else descriptor.body1, -1)
         translation = frame.translation + frame.linear @ local_position
@@ -154,18 +171,15 @@ class StageJoints:
 
     def relative(self, row: int) -> tuple[Array, Array]:
         """Rotation and position of frame 1 in frame 0, as the bodies stand on the stage."""
-        worlds = []
-        for body, frame in (
-            (self.body0[row], self.columns["frame0"][row]),
-            (self.body1[row], self.columns["frame1"][row]),
-        ):
-            rotation, translation = matrix(frame[3:]), frame[:3]
-            if body >= 0:
-                base = self._bodies.frames[body]
-                rotation, translation = base.rotation @ rotation, base.translation + base.rotation @ translation
-            worlds.append((rotation, translation))
-        (rotation0, translation0), (rotation1, translation1) = worlds
+        rotation0, translation0 = self._world(self.body0[row], self.frames0[row])
+        rotation1, translation1 = self._world(self.body1[row], self.frames1[row])
         return rotation0.T @ rotation1, rotation0.T @ (translation1 - translation0)
+
+    def _world(self, body: int, frame: Rigid) -> Rigid:
+        if body < 0:
+            return frame
+        base = self._bodies.frames[body]
+        return base.rotation @ frame[0], base.translation + base.rotation @ frame[1]
 
     def disable(self, row: int) -> None:
         """Switch a joint off."""
@@ -173,12 +187,10 @@ class StageJoints:
 
     def fit_world_frame(self, row: int) -> None:
         """Move the world side of a joint onto its body, so that the body keeps the pose that it has on the stage."""
-        world_is_0 = self.body0[row] < 0
-        body = self.body1[row] if world_is_0 else self.body0[row]
-        inner = self.columns["frame1" if world_is_0 else "frame0"][row]
-        base = self._bodies.frames[body]
-        fitted = split(base.rotation @ matrix(inner[3:]), base.translation + base.rotation @ inner[:3])
-        self.columns["frame0" if world_is_0 else "frame1"][row] = pose(fitted.rotation, fitted.translation)
+        if self.body0[row] < 0:
+            self.frames0[row] = self._world(self.body1[row], self.frames1[row])
+        else:
+            self.frames1[row] = self._world(self.body0[row], self.frames0[row])
 
 
 def is_joint(prim: Any) -> bool:
@@ -192,8 +204,6 @@ def _bound(value: float) -> float:
 
 _COLUMNS = (
     "type",
-    "frame0",
-    "frame1",
     "enabled",
     "collision_enabled",
     "excluded",

@@ -18,7 +18,12 @@ _COMBINE = {
     "multiply": CombineMode.MULTIPLY,
     "max": CombineMode.MAX,
 }
-_READ_BY_OPENUSD = ("physics:staticFriction", "physics:dynamicFriction", "physics:restitution", "physics:density")
+_READ_BY_OPENUSD = (
+    "physics:staticFriction",
+    "physics:dynamicFriction",
+    "physics:restitution",
+    "physics:density",
+)
 
 
 class StageMaterials:
@@ -46,7 +51,9 @@ class StageMaterials:
                 ("compliant_damping", attributes.number("physxMaterial:compliantContactDamping", 0.0)),
             ):
                 if not 0.0 <= value < float("inf"):
-                    raise StageError(f"{path}: {column} is {value}, expected a finite number that is not negative")
+                    raise StageError(
+                        f"{path}: {column} is {value}, expected a finite number that is not negative"
+                    )
                 columns[column].append(value)
             columns["compliant_acceleration"].append(
                 bool(attributes.get("physxMaterial:compliantContactAccelerationSpring", False))
@@ -54,9 +61,12 @@ class StageMaterials:
             for kind in ("friction", "restitution", "damping"):
                 token = str(attributes.get(f"physxMaterial:{kind}CombineMode", "average"))
                 if token not in _COMBINE:
-                    reading.report.add(path, f"physxMaterial:{kind}CombineMode {token!r} is unknown: average is used")
+                    reading.report.add(
+                        path, f"physxMaterial:{kind}CombineMode {token!r} is unknown: average is used"
+                    )
                 columns[f"{kind}_combine"].append(int(_COMBINE.get(token, CombineMode.AVERAGE)))
-        self.table = Materials(path=tuple(paths), **columns)
+        table: dict[str, Any] = {"path": tuple(paths), **columns}
+        self.table = Materials(**table)
         self.row = {path: row for row, (path, _) in enumerate(descriptors.materials)}
         self.default = self._default(reading, descriptors)
 

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from pxr import Sdf, Usd, UsdGeom
 from scipy.spatial import ConvexHull, QhullError
 
 from tensorphys_scene import Mesh
+from tensorphys_spatial import DegenerateMeshError, MassProperties, mass_properties_of_mesh
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Solid:
-    """A body of unit density.
-
-    Attributes:
-        volume: Volume [stage length³].
-        com: Centre of mass, shape [3].
-        inertia: Inertia about the centre of mass at unit density [stage length⁵], shape [3, 3].
-    """
-
-    volume: float
-    com: Array
-    inertia: Array
 
 
 def triangulate(counts: IntArray, indices: IntArray, *, holes: IntArray, left_handed: bool) -> IntArray:
@@ -72,7 +56,9 @@ def read_mesh(prim: Usd.Prim) -> Mesh:
     if bad.size:
         raise StageError(f"{path}: point {int(bad[0])} is not finite: {points[bad[0]].tolist()}")
     if (counts < 0).any() or int(counts.sum()) != indices.size:
-        raise StageError(f"{path}: faceVertexCounts ask for {int(counts.sum())} indices, given {indices.size}")
+        raise StageError(
+            f"{path}: faceVertexCounts ask for {int(counts.sum())} indices, given {indices.size}"
+        )
     if indices.size and (indices.min() < 0 or indices.max() >= len(points)):
         wrong = int(indices.min()) if indices.min() < 0 else int(indices.max())
         raise StageError(f"{path}: faceVertexIndices holds {wrong}, the mesh has {len(points)} points")
@@ -80,35 +66,8 @@ def read_mesh(prim: Usd.Prim) -> Mesh:
     return Mesh(points, triangulate(counts, indices, holes=holes, left_handed=left_handed))
 
 
-def solid_of_triangles(points: Array, triangles: IntArray) -> Solid:
-    """Volume, centre and inertia of the region inside closed triangles, by the divergence theorem [Eberly 2002].
-
-    An inside-out surface gives the same as its mirror; an open one gives what the cone to the centroid encloses.
-    """
-    if len(triangles) == 0:
-        return Solid(0.0, np.zeros(3), np.zeros((3, 3)))
-    origin = points.mean(axis=0)
-    a, b, c = (points[triangles[:, k]] - origin for k in range(3))
-    volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
-    volume = float(volumes.sum())
-    if volume == 0.0:
-        return Solid(0.0, origin, np.zeros((3, 3)))
-    total = a + b + c
-    centre = np.einsum("i,ij->j", volumes, total) / (4.0 * volume)
-    second = (
-        np.einsum("i,ij,ik->jk", volumes, a, a)
-        + np.einsum("i,ij,ik->jk", volumes, b, b)
-        + np.einsum("i,ij,ik->jk", volumes, c, c)
-        + np.einsum("i,ij,ik->jk", volumes, total, total)
-    ) / 20.0
-    second -= volume * np.outer(centre, centre)
-    second *= np.sign(volume)
-    inertia = np.trace(second) * np.eye(3) - second
-    return Solid(abs(volume), centre + origin, inertia)
-
-
-def solid_of_hull(points: Array) -> Solid | None:
-    """Volume, centre and inertia of the convex hull; None where the points do not span a volume."""
+def hull_of(points: Array) -> Mesh | None:
+    """Convex hull with outward triangles; None where the points do not span a volume."""
     try:
         hull = ConvexHull(points)
     except (QhullError, ValueError):
@@ -116,8 +75,7 @@ def solid_of_hull(points: Array) -> Solid | None:
     triangles = hull.simplices
     a, b, c = (points[triangles[:, k]] for k in range(3))
     outward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) > 0.0
-    ordered = np.where(outward[:, None], triangles, triangles[:, ::-1])
-    return solid_of_triangles(points, ordered)
+    return Mesh(points, np.where(outward[:, None], triangles, triangles[:, ::-1]).astype(np.int32))
 
 
 class StageMeshes:
@@ -132,8 +90,7 @@ class StageMeshes:
         self._reading = reading
         self._rows: dict[bytes, int] = {}
         self._of_prim: dict[Sdf.Path, Mesh] = {}
-        self._hulls: dict[int, Solid | None] = {}
-        self._solids: dict[int, Solid] = {}
+        self._solids: dict[tuple[int, bool], MassProperties | None] = {}
 
     def of_prim(self, path: Sdf.Path) -> Mesh:
         """Mesh of a prim in its own frame; instances of one prototype are read once."""
@@ -153,24 +110,24 @@ class StageMeshes:
             self.meshes.append(mesh)
         return row
 
-    def hull_solid(self, row: int) -> Solid | None:
-        """Solid of the hull of a mesh at scale one."""
-        if row not in self._hulls:
-            self._hulls[row] = solid_of_hull(self.meshes[row].points)
-        return self._hulls[row]
+    def solid(self, row: int, *, hull: bool) -> MassProperties | None:
+        """Mass properties at unit density and scale one of a mesh or of its hull; None where there is no volume."""
+        key = (row, hull)
+        if key not in self._solids:
+            mesh = hull_of(self.meshes[row].points) if hull else self.meshes[row]
+            try:
+                self._solids[key] = (
+                    None if mesh is None else mass_properties_of_mesh(mesh.points, mesh.triangles)
+                )
+            except DegenerateMeshError:
+                self._solids[key] = None
+        return self._solids[key]
 
-    def solid(self, row: int) -> Solid:
-        """Solid inside the triangles of a mesh at scale one."""
-        if row not in self._solids:
-            mesh = self.meshes[row]
-            self._solids[row] = solid_of_triangles(mesh.points, mesh.triangles)
-        return self._solids[row]
 
-
-def scaled(solid: Solid, scale: Array) -> Solid:
-    """The solid after a scale along its axes."""
+def scaled(solid: MassProperties, scale: Array) -> MassProperties:
+    """A solid of unit density after a scale along the axes of its frame."""
     factor = float(abs(np.prod(scale)))
     # The second moment ∫ x xᵀ scales by s sᵀ; the inertia is its trace times one, minus itself.
     second = 0.5 * np.trace(solid.inertia) * np.eye(3) - solid.inertia
     second = second * np.outer(scale, scale) * factor
-    return Solid(solid.volume * factor, solid.com * scale, np.trace(second) * np.eye(3) - second)
+    return MassProperties(solid.mass * factor, solid.com * scale, np.trace(second) * np.eye(3) - second)

@@ -13,7 +13,7 @@ from tensorphys_scene import Articulations, Axes, Bodies, Joints, Links, Materia
 from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.axes import AxisRow
 from tensorphys_usd.bodies import StageBodies
-from tensorphys_usd.frames import matrix, pose
+from tensorphys_usd.frames import poses
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.shapes import StageShapes
@@ -44,7 +44,10 @@ class TableRows:
 
 
 def _rows(
-    kind: type[Table], paths: list[Sdf.Path], columns: dict[str, Any], references: dict[str, str] | None = None
+    kind: type[Table],
+    paths: list[Sdf.Path],
+    columns: dict[str, Any],
+    references: dict[str, str] | None = None,
 ) -> TableRows:
     declared = {item.name: item.metadata for item in fields(kind) if "dtype" in item.metadata}
     arrays = {
@@ -78,13 +81,16 @@ class StageRows:
         self.meshes = meshes
         self.pairs = pairs
         self._body_frames = bodies.frames
-        poses = [pose(frame.rotation, frame.translation) for frame in bodies.frames]
-        flags = {"pose": poses, "enabled": bodies.enabled, "kinematic": bodies.kinematic}
+        self._shape_places = shapes.places
+        placed = poses([(frame.rotation, frame.translation) for frame in bodies.frames])
+        flags = {"pose": placed, "enabled": bodies.enabled, "kinematic": bodies.kinematic}
         self.bodies = _rows(Bodies, bodies.paths, {**bodies.columns, **flags, **masses})
-        shape_columns = {"body": shapes.bodies, **shapes.columns}
+        shape_columns = {"body": shapes.bodies, "pose": poses(shapes.places), **shapes.columns}
         self.shapes = _rows(Shapes, shapes.paths, shape_columns, {"body": "bodies"})
         material_columns = {
-            item.name: getattr(materials.table, item.name) for item in fields(Materials) if "dtype" in item.metadata
+            item.name: getattr(materials.table, item.name)
+            for item in fields(Materials)
+            if "dtype" in item.metadata
         }
         self.materials = _rows(Materials, [Sdf.Path(p) for p in materials.table.path], material_columns)
         self._trees(joints, articulations, bodies)
@@ -93,12 +99,16 @@ class StageRows:
         order = _joint_order(joints, articulations)
         new_row = {joint: row for row, joint in enumerate(order)}
         ends = {"body0": [joints.body0[j] for j in order], "body1": [joints.body1[j] for j in order]}
-        rest = {name: [values[j] for j in order] for name, values in joints.columns.items()}
+        rest: dict[str, Any] = {name: [values[j] for j in order] for name, values in joints.columns.items()}
+        rest["frame0"] = poses([joints.frames0[j] for j in order])
+        rest["frame1"] = poses([joints.frames1[j] for j in order])
         references = {"body0": "bodies", "body1": "bodies"}
         self.joints = _rows(Joints, [joints.paths[j] for j in order], {**ends, **rest}, references)
         axis_rows = [(new_row[j], joints.paths[j], axis) for j in order for axis in joints.axes[j]]
         names = [item.name for item in fields(AxisRow) if item.name not in _NOT_COLUMNS]
-        axis_columns: dict[str, Any] = {name: [getattr(axis, name) for _, _, axis in axis_rows] for name in names}
+        axis_columns: dict[str, Any] = {
+            name: [getattr(axis, name) for _, _, axis in axis_rows] for name in names
+        }
         axis_columns["joint"] = [joint for joint, _, _ in axis_rows]
         axis_columns["axis"] = [int(axis.axis) for _, _, axis in axis_rows]
         self.axes = _rows(Axes, [path for _, path, _ in axis_rows], axis_columns, {"joint": "joints"})
@@ -132,9 +142,9 @@ class StageRows:
     def make_static(self, shape: int) -> None:
         """Take a shape off its (disabled) body."""
         frame = self._body_frames[int(self.shapes.columns["body"][shape])]
-        local = self.shapes.columns["pose"][shape]
-        rotation = frame.rotation @ matrix(local[3:])
-        self.shapes.columns["pose"][shape] = pose(rotation, frame.translation + frame.rotation @ local[:3])
+        rotation, translation = self._shape_places[shape]
+        moved = (frame.rotation @ rotation, frame.translation + frame.rotation @ translation)
+        self.shapes.columns["pose"][shape] = poses([moved])[0]
         self.shapes.columns["body"][shape] = -1
 
 
@@ -168,5 +178,7 @@ def unique_names(joints: StageJoints, articulations: StageArticulations, order: 
                     taken.add(name)
                     name_of[joint, index] = name
     return tuple(
-        name_of.get((joint, index), axis.name) for joint in order for index, axis in enumerate(joints.axes[joint])
+        name_of.get((joint, index), axis.name)
+        for joint in order
+        for index, axis in enumerate(joints.axes[joint])
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from pxr import Sdf
 
@@ -19,7 +21,7 @@ def read_settings(reading: Reading, descriptors: Descriptors, *, require_scene: 
     Raises:
         StageError: If a scene is required and the stage has none, or gravity is not finite.
     """
-    units = {
+    units: dict[str, Any] = {
         "meters_per_unit": reading.meters_per_unit,
         "kilograms_per_unit": reading.kilograms_per_unit,
         "up_axis": reading.up_axis,
@@ -28,7 +30,9 @@ def read_settings(reading: Reading, descriptors: Descriptors, *, require_scene: 
     default = -up * _STANDARD_GRAVITY / reading.meters_per_unit
     if not descriptors.scenes:
         if require_scene:
-            raise StageError(f"{reading.stage.GetRootLayer().identifier}: no active PhysicsScene prim on the stage")
+            raise StageError(
+                f"{reading.stage.GetRootLayer().identifier}: no active PhysicsScene prim on the stage"
+            )
         return Settings(gravity=tuple(default.tolist()), **units)
     path = descriptors.scenes[0][0]
     for other, _ in descriptors.scenes[1:]:

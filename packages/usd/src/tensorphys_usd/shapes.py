@@ -13,7 +13,7 @@ from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import Frame, axis_rotation, pose, relative
+from tensorphys_usd.frames import Frame, Rigid, axis_rotation, relative
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes
 from tensorphys_usd.stage import Reading
@@ -30,7 +30,12 @@ _MESH_TYPES = {
     "none": ShapeType.TRIANGLE_MESH,
     "meshSimplification": ShapeType.TRIANGLE_MESH,
 }
-_READ_BY_OPENUSD = ("physics:collisionEnabled", "physics:approximation", "physics:simulationOwner", "physics:filteredPairs")
+_READ_BY_OPENUSD = (
+    "physics:collisionEnabled",
+    "physics:approximation",
+    "physics:simulationOwner",
+    "physics:filteredPairs",
+)
 
 
 class StageShapes:
@@ -40,7 +45,8 @@ class StageShapes:
         paths: Prim paths, in stage order.
         bodies: Row of the body of each shape, −1 where static.
         frames: Transform of each collider prim in its body (in the world where static), scale kept.
-        columns: Other columns of the shape table, without `path` and `body`.
+        places: Rotation and translation of each shape in its body (in the world where static).
+        columns: Other columns of the shape table, without `path`, `body` and `pose`.
         descriptors: The parser's descriptors.
     """
 
@@ -55,6 +61,7 @@ class StageShapes:
         self.paths: list[Sdf.Path] = []
         self.bodies: list[int] = []
         self.frames: list[Frame] = []
+        self.places: list[Rigid] = []
         self.descriptors: list[Any] = []
         self.columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         self._reading = reading
@@ -74,10 +81,10 @@ class StageShapes:
             self.paths.append(path)
             self.bodies.append(body)
             self.frames.append(local)
+            self.places.append((rotation, translation))
             self.descriptors.append(descriptor)
             add = self.columns
             add["type"].append(int(kind))
-            add["pose"].append(pose(rotation, translation))
             add["size"].append(size)
             add["mesh"].append(mesh)
             add["material"].append(materials.of_shape(reading, path, descriptor))
@@ -101,7 +108,9 @@ class StageShapes:
         add["contact_offset"].append(contact)
         add["rest_offset"].append(rest)
         add["torsional_patch_radius"].append(attributes.number("physxCollision:torsionalPatchRadius", 0.0))
-        add["min_torsional_patch_radius"].append(attributes.number("physxCollision:minTorsionalPatchRadius", 0.0))
+        add["min_torsional_patch_radius"].append(
+            attributes.number("physxCollision:minTorsionalPatchRadius", 0.0)
+        )
         add["hull_vertex_limit"].append(int(attributes.get("physxConvexHullCollision:hullVertexLimit", 64)))
 
     def _geometry(
@@ -146,11 +155,15 @@ class StageShapes:
         scale = np.abs(local.scale)
         across = np.delete(scale, index)
         if np.ptp(across) > 1e-6 * across.max():
-            self._reading.report.add(path, f"{kind} under a non-uniform radial scale: the larger scale is used")
+            self._reading.report.add(
+                path, f"{kind} under a non-uniform radial scale: the larger scale is used"
+            )
         if kind.endswith("1"):
             radii = [float(prim.GetAttribute(name).Get()) for name in ("radiusTop", "radiusBottom")]
             if radii[0] != radii[1]:
-                self._reading.report.add(path, f"tapered {kind[:-1]} is not supported: the larger radius is used")
+                self._reading.report.add(
+                    path, f"tapered {kind[:-1]} is not supported: the larger radius is used"
+                )
             authored = max(radii)
         else:
             authored = prim.GetAttribute("radius").Get()
@@ -185,7 +198,8 @@ class StageShapes:
             self._reading.report.add(path, "meshSimplification is not supported: the mesh itself is used")
         if kind is ShapeType.TRIANGLE_MESH and moving:
             self._reading.report.add(
-                path, f"mesh with approximation {approximation!r} on a moving body: its convex hull is used, for mass too"
+                path,
+                f"mesh with approximation {approximation!r} on a moving body: its convex hull is used, for mass too",
             )
             kind = ShapeType.CONVEX_HULL
         return kind, local.rotation, local.translation, _triple(size), self._meshes.add(mesh)
@@ -215,7 +229,6 @@ def _triple(values: Array) -> tuple[float, float, float]:
 
 _COLUMNS = (
     "type",
-    "pose",
     "size",
     "mesh",
     "material",

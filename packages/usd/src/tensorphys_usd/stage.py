@@ -41,7 +41,9 @@ def stage_of_cache(stage_cache_id: int) -> Usd.Stage:
     """
     stage = UsdUtils.StageCache.Get().Find(Usd.StageCache.Id.FromLongInt(stage_cache_id))
     if not stage:
-        raise StageError(f"stage cache: no stage with id {stage_cache_id}; insert it with UsdUtils.StageCache.Get()")
+        raise StageError(
+            f"stage cache: no stage with id {stage_cache_id}; insert it with UsdUtils.StageCache.Get()"
+        )
     return stage
 
 
@@ -71,7 +73,10 @@ class Reading:
         self.meters_per_unit = float(UsdGeom.GetStageMetersPerUnit(stage))
         self.kilograms_per_unit = float(UsdPhysics.GetStageKilogramsPerUnit(stage))
         self.up_axis = str(UsdGeom.GetStageUpAxis(stage))
-        for name, value in (("metersPerUnit", self.meters_per_unit), ("kilogramsPerUnit", self.kilograms_per_unit)):
+        for name, value in (
+            ("metersPerUnit", self.meters_per_unit),
+            ("kilogramsPerUnit", self.kilograms_per_unit),
+        ):
             if not (np.isfinite(value) and value > 0.0):
                 raise StageError(f"/: {name} is {value}, expected a positive number")
         self._transforms = UsdGeom.XformCache()
