@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tensorphys_contact import ShapeType, candidate_pairs, pair_is_supported
 from tensorphys_engine.findings import Findings
-from tensorphys_engine.layout import IntArray, Layout
+from tensorphys_engine.layout import Array, IntArray, Layout
 from tensorphys_engine.numbering import Numbering
 
 _TYPES = tuple(ShapeType)
@@ -88,7 +88,7 @@ def _local_filters(filtered: IntArray, rows: IntArray, count: int) -> npt.NDArra
     return pairs[(pairs >= 0).all(axis=1)]
 
 
-def _may_touch(numbering: Numbering, template: int, links: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _may_touch(numbering: Numbering, template: int, links: Array) -> npt.NDArray[np.bool_]:
     """Whether the links of each pair, −1 static, are neither both immovable nor filtered by their articulation."""
     plan, tables = numbering.plans[template], numbering.scene.templates[template]
     # The value for −1 (static) stands last.
@@ -100,4 +100,5 @@ def _may_touch(numbering: Numbering, template: int, links: npt.NDArray[np.int64]
     first, second = links[:, 0], links[:, 1]
     joined = (parent[first] == second) & (second >= 0) | (parent[second] == first) & (first >= 0)
     same = (articulation[first] == articulation[second]) & (first >= 0)
-    return ~(immovable[first] & immovable[second]) & ~joined & ~(same & ~self_collisions[articulation[first]])
+    filtered = joined | (same & ~self_collisions[articulation[first]])
+    return np.asarray(~(immovable[first] & immovable[second] | filtered))

@@ -70,16 +70,16 @@ class Entity:
 class Directory:
     """Paths, names and flat numbers of a scene; everything here is made on first use.
 
-    Args:
+    Attributes:
         numbering: Flat numbers of the scene.
     """
 
     def __init__(self, numbering: Numbering) -> None:
-        self._numbering = numbering
+        self.numbering = numbering
 
     @cached_property
     def _names(self) -> tuple[PrimNames, ...]:
-        numbering = self._numbering
+        numbering = self.numbering
         return tuple(
             name_prims(template, plan, plan.shape_row)
             for template, plan in zip(numbering.scene.templates, numbering.plans, strict=True)
@@ -87,13 +87,13 @@ class Directory:
 
     @cached_property
     def _shared(self) -> PrimNames:
-        numbering = self._numbering
+        numbering = self.numbering
         return name_prims(numbering.scene.shared, None, numbering.shared_shape_row)
 
     @cached_property
     def tree(self) -> SceneTree:
         """All prims of all environments, and the shared ones."""
-        environments = self._numbering.scene.environments
+        environments = self.numbering.scene.environments
         return SceneTree(self._names, self._shared, environments.path, environments.template)
 
     def entities(self, nodes: npt.ArrayLike) -> EntityColumns:
@@ -105,7 +105,7 @@ class Directory:
         Returns:
             Columns, one row a node.
         """
-        numbering = self._numbering
+        numbering = self.numbering
         places = self.tree.places(np.asarray(nodes, dtype=np.int64))
         count = len(places.prim)
         fields = ("role", "articulation", "link", "joint", "dof_start", "dof_count", "shape")
@@ -167,17 +167,17 @@ class Directory:
         """First entry of each link in ``link_shape``, one more at the end, shape [links + 1]."""
         counts = [
             np.bincount(plan.shape_link[plan.shape_link >= 0], minlength=len(plan.link_body))[None]
-            for plan in self._numbering.plans
+            for plan in self.numbering.plans
         ]
-        flat = self._numbering.links.fill(counts, np.int64)
+        flat = self.numbering.links.fill(counts, np.int64)
         return np.concatenate(([0], np.cumsum(flat)))
 
     @cached_property
     def link_shape(self) -> IntArray:
         """Flat shapes by link, in the order in which a link's shapes stand in the scene."""
-        layout = self._numbering.shapes
+        layout = self.numbering.shapes
         link = layout.fill(
-            [self._numbering.links_of(t, plan.shape_link) for t, plan in enumerate(self._numbering.plans)],
+            [self.numbering.links_of(t, plan.shape_link) for t, plan in enumerate(self.numbering.plans)],
             np.int64,
         )
         moving = np.flatnonzero(link >= 0)
@@ -189,7 +189,7 @@ class Directory:
 
     @cached_property
     def _labels(self) -> tuple[tuple[ArticulationLabels, ...], ...]:
-        numbering = self._numbering
+        numbering = self.numbering
         return tuple(
             label_articulations(template, plan)
             for template, plan in zip(numbering.scene.templates, numbering.plans, strict=True)
@@ -197,11 +197,11 @@ class Directory:
 
     def articulation_info(self, articulation: int) -> ArticulationInfo | None:
         """Names, paths and kinds of an articulation's links and joints; None for a free body."""
-        environment, template, local = self._place(self._numbering.articulations, articulation)
+        environment, template, local = self._place(self.numbering.articulations, articulation)
         labels = self._labels[template]
         if local >= len(labels):
             return None
-        numbering = self._numbering
+        numbering = self.numbering
         plan = numbering.plans[template]
         return ArticulationInfo(
             articulation=articulation,
@@ -216,30 +216,30 @@ class Directory:
         if not 0 <= item < layout.total:
             raise IndexError(f"expected 0 to {layout.total - 1}, given {item}")
         environment = int(np.searchsorted(layout.start, item, side="right")) - 1
-        template = int(self._numbering.scene.environments.template[environment])
+        template = int(self.numbering.scene.environments.template[environment])
         return environment, template, int(item - layout.start[environment])
 
     def link_path(self, link: int) -> str:
         """Prim path of a flat link, free bodies included."""
-        environment, template, local = self._place(self._numbering.links, link)
-        scene = self._numbering.scene
-        body = int(self._numbering.plans[template].link_body[local])
+        environment, template, local = self._place(self.numbering.links, link)
+        scene = self.numbering.scene
+        body = int(self.numbering.plans[template].link_body[local])
         return scene.environments.path[environment] + scene.templates[template].bodies.path[body]
 
     @cached_property
     def link_paths(self) -> list[str]:
         """Prim path of every link, free bodies included."""
-        scene = self._numbering.scene
+        scene = self.numbering.scene
         relative = [
             [template.bodies.path[body] for body in plan.link_body]
-            for template, plan in zip(scene.templates, self._numbering.plans, strict=True)
+            for template, plan in zip(scene.templates, self.numbering.plans, strict=True)
         ]
         return _spread(scene.environments.path, scene.environments.template, relative)
 
     @cached_property
     def shape_paths(self) -> list[str]:
         """Prim path of every simulated shape, shared ones last."""
-        scene, numbering = self._numbering.scene, self._numbering
+        scene, numbering = self.numbering.scene, self.numbering
         relative = [
             [template.shapes.path[row] for row in plan.shape_row]
             for template, plan in zip(scene.templates, numbering.plans, strict=True)

@@ -163,14 +163,14 @@ class SceneTree:
         return node
 
     def _add_environment(self, environment: int, path: str) -> None:
-        if path in self._leaf or (
-            path in self._explicit and self._prim[self._explicit[path] - self._total] >= 0
-        ):
+        # The parent first: it may lie in another environment, which then becomes explicit.
+        parent = self._add(path.rpartition("/")[0] or ROOT)
+        known = self._explicit.get(path)
+        if path in self._leaf or (known is not None and self._prim[known - self._total] >= 0):
             raise BuildError(f"environments overlap at {path or ROOT}")
-        if path == "" or path in self._explicit:
+        if path == "" or known is not None:
             self._make_explicit(environment)
             return
-        parent = self._add(path.rpartition("/")[0] or ROOT)
         self._leaf[path] = environment
         self._children[parent - self._total].append((path.rpartition("/")[2], self._start[environment]))
 

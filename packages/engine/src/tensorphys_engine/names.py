@@ -8,7 +8,7 @@ from enum import IntFlag
 
 import numpy as np
 
-from tensorphys_engine.layout import IntArray
+from tensorphys_engine.layout import Array, IntArray
 from tensorphys_engine.template_plan import TemplatePlan
 from tensorphys_scene import Template
 
@@ -115,7 +115,7 @@ def name_prims(template: Template, plan: TemplatePlan | None, shape_row: IntArra
         for name in ("articulation", "link", "joint", "shape", "material")
     }
 
-    def prims(paths: tuple[str, ...], rows: IntArray) -> IntArray:
+    def prims(paths: tuple[str, ...], rows: Array) -> IntArray:
         return np.array([names.index[paths[row]] for row in rows], dtype=np.int32).reshape(-1)
 
     materials = prims(template.materials.path, np.arange(template.materials.count))
@@ -136,7 +136,7 @@ def _name_bodies(
     plan: TemplatePlan,
     role: IntArray,
     numbers: dict[str, IntArray],
-    prims: Callable[[tuple[str, ...], IntArray], IntArray],
+    prims: Callable[[tuple[str, ...], Array], IntArray],
 ) -> None:
     joints = np.flatnonzero(plan.joint_link >= 0)
     prim = prims(template.joints.path, joints)

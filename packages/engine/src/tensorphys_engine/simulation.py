@@ -217,8 +217,10 @@ class Simulation:
             self.contact_model, self.state.link_pose, self.contacts, margin=self._margin
         )
         self.solver.step()
-        collide_launches = len(self.contact_model.family_pairs) + 2
-        self.launch_count = 1 + collide_launches + self.solver.launch_count
+        # The bounds, each kernel family, and two kernels of compaction, four where environments are large.
+        compaction = 2 if self.contact_model.chunk_pair is None else 4
+        collide = 1 + len(self.contact_model.family_pairs) + compaction
+        self.launch_count = 1 + collide + self.solver.launch_count
 
     def refresh(self) -> None:
         """Derive link poses and velocities of the articulations marked in ``state.fresh``."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,15 +25,24 @@ from tensorphys_scene import (
     replicate,
 )
 
+_T = TypeVar("_T")
+
 _UNIT = [0.0, 0.0, 0.0, 1.0]
-_GROUND = Template(
-    prims=("", "/World", "/World/ground"),
-    shapes=Shapes(path=("/World/ground",), body=[-1], type=[int(ShapeType.PLANE)]),
-)
+
+
+def _table(kind: Callable[..., _T], **columns: Any) -> _T:
+    """A table of columns given as lists."""
+    return kind(**columns)
 
 
 def _pose(x: float, y: float, z: float) -> list[float]:
     return [x, y, z, *_UNIT]
+
+
+_GROUND = Template(
+    prims=("", "/World", "/World/ground"),
+    shapes=_table(Shapes, path=("/World/ground",), body=[-1], type=[int(ShapeType.PLANE)]),
+)
 
 
 def _scene(template: Template, environment_count: int, spacing: float, *, ground: bool = True) -> Scene:
@@ -54,9 +64,11 @@ def ball_scene(environment_count: int = 1, *, spacing: float = 0.0, height: floa
     """
     template = Template(
         prims=("", "/ball", "/ball/geometry"),
-        bodies=Bodies(path=("/ball",), mass=[1.0], inertia=[np.eye(3) * 0.004], pose=[_pose(0, 0, height)]),
-        shapes=Shapes(
-            path=("/ball/geometry",), body=[0], type=[int(ShapeType.SPHERE)], size=[[0.1, 0.0, 0.0]]
+        bodies=_table(
+            Bodies, path=("/ball",), mass=[1.0], inertia=[np.eye(3) * 0.004], pose=[_pose(0, 0, height)]
+        ),
+        shapes=_table(
+            Shapes, path=("/ball/geometry",), body=[0], type=[int(ShapeType.SPHERE)], size=[[0.1, 0.0, 0.0]]
         ),
     )
     return _scene(template, environment_count, spacing)
@@ -81,21 +93,24 @@ def pendulum_scene(environment_count: int = 1, *, flipped: bool = False, angle: 
     }
     template = Template(
         prims=("", "/pendulum", "/pendulum/base", "/pendulum/rod", "/pendulum/hinge"),
-        bodies=Bodies(
+        bodies=_table(
+            Bodies,
             path=("/pendulum/base", "/pendulum/rod"),
             mass=[1.0, 1.0],
             inertia=[np.eye(3) * 0.01, np.eye(3) * 1e-6],
             pose=[_pose(0, 0, 2), _pose(0, 0, 1)],
         ),
-        joints=Joints(path=("/pendulum/hinge",), type=[int(JointType.REVOLUTE)], **anchors),
-        axes=Axes(
+        joints=_table(Joints, path=("/pendulum/hinge",), type=[int(JointType.REVOLUTE)], **anchors),
+        axes=_table(
+            Axes,
             path=("/pendulum/hinge",),
             joint=[0],
             axis=[int(AxisType.ROT_Y)],
             position=[angle],
             names=("hinge",),
         ),
-        links=Links(
+        links=_table(
+            Links,
             path=("/pendulum/base", "/pendulum/rod"),
             articulation=[0, 0],
             body=[0, 1],
@@ -103,7 +118,7 @@ def pendulum_scene(environment_count: int = 1, *, flipped: bool = False, angle: 
             joint=[-1, 0],
             flipped=[False, flipped],
         ),
-        articulations=Articulations(path=("/pendulum",), fixed_base=[True]),
+        articulations=_table(Articulations, path=("/pendulum",), fixed_base=[True]),
     )
     return _scene(template, environment_count, 0.0, ground=False)
 
@@ -133,27 +148,31 @@ def _walker_template() -> Template:
     limb = np.diag([0.004, 0.004, 0.0006])
     return Template(
         prims=("", root, *links, *[f"{link}/geometry" for link in links], f"{root}/joints", *joints),
-        bodies=Bodies(
+        bodies=_table(
+            Bodies,
             path=tuple(links + free),
             mass=[4.0, 0.8, 0.8, 0.5, 0.5, 1.0, 1.0],
             inertia=[np.diag([0.03, 0.02, 0.04])] + [limb] * 4 + [np.eye(3) * 0.0067, np.eye(3)],
             pose=poses,
             kinematic=[False] * 6 + [True],
         ),
-        shapes=Shapes(
+        shapes=_table(
+            Shapes,
             path=tuple(f"{path}/geometry" for path in links + free),
             body=np.arange(7),
             type=[int(ShapeType.BOX)] + [int(ShapeType.CAPSULE)] * 4 + [int(ShapeType.BOX)] * 2,
             size=[[0.1, 0.15, 0.08]] + [[0.04, 0.1, 0.0]] * 4 + [[0.1, 0.1, 0.1], [0.3, 0.3, 0.1]],
             material=[0, 0, 0, 0, 0, 1, -1],
         ),
-        materials=Materials(
+        materials=_table(
+            Materials,
             path=("/materials/rubber", "/materials/wood"),
             static_friction=[1.0, 0.4],
             dynamic_friction=[0.9, 0.3],
             restitution=[0.0, 0.1],
         ),
-        joints=Joints(
+        joints=_table(
+            Joints,
             path=tuple(joints),
             type=[int(JointType.REVOLUTE)] * 4,
             body0=[0, 0, 1, 2],
@@ -161,7 +180,8 @@ def _walker_template() -> Template:
             frame0=[_pose(0, 0.12, -0.08), _pose(0, -0.12, -0.08), _pose(0, 0, -0.15), _pose(0, 0, -0.15)],
             frame1=[_pose(0, 0, 0.12), _pose(0, 0, 0.12), _pose(0, 0, 0.15), _pose(0, 0, 0.15)],
         ),
-        axes=Axes(
+        axes=_table(
+            Axes,
             path=tuple(joints),
             joint=np.arange(4),
             axis=[int(AxisType.ROT_Y)] * 4,
@@ -175,12 +195,13 @@ def _walker_template() -> Template:
             armature=[0.01] * 4,
             names=tuple(path.rpartition("/")[2] for path in joints),
         ),
-        links=Links(
+        links=_table(
+            Links,
             path=tuple(links),
             articulation=[0] * 5,
             body=np.arange(5),
             parent=[-1, 0, 0, 1, 2],
             joint=[-1, 0, 1, 2, 3],
         ),
-        articulations=Articulations(path=(root,), fixed_base=[False], self_collisions=[True]),
+        articulations=_table(Articulations, path=(root,), fixed_base=[False], self_collisions=[True]),
     )
