@@ -1,3 +1,80 @@
-"""The tensor API over OpenUSD physics scenes, and the command line."""
+"""The tensor API over OpenUSD physics scenes, and the command line.
 
-__all__: list[str] = []
+Importing this module loads neither Warp nor OpenUSD nor NumPy; names load what they need on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from tensorphys.creation import TensorApi, acquire_tensor_api, create_simulation_view, reset
+from tensorphys.errors import (
+    DataError,
+    FrontendError,
+    InvalidViewError,
+    MissingPackageError,
+    StageSelectionError,
+    TensorApiError,
+    UnavailableError,
+    ViewError,
+)
+from tensorphys.kinds import DofDriveType, DofMotion, DofType, JointType, ObjectType
+
+if TYPE_CHECKING:
+    from tensorphys.articulation_view import ArticulationView
+    from tensorphys.metatype import ArticulationMetatype
+    from tensorphys.rigid_body_view import RigidBodyView
+    from tensorphys.selection import NotSuitableError
+    from tensorphys.simulation_view import SimulationView
+    from tensorphys_patterns import NoMatchError, PatternError
+
+__all__ = [
+    "ArticulationMetatype",
+    "ArticulationView",
+    "DataError",
+    "DofDriveType",
+    "DofMotion",
+    "DofType",
+    "FrontendError",
+    "InvalidViewError",
+    "JointType",
+    "MissingPackageError",
+    "NoMatchError",
+    "NotSuitableError",
+    "ObjectType",
+    "PatternError",
+    "RigidBodyView",
+    "SimulationView",
+    "StageSelectionError",
+    "TensorApi",
+    "TensorApiError",
+    "UnavailableError",
+    "ViewError",
+    "acquire_tensor_api",
+    "create_simulation_view",
+    "reset",
+]
+
+# Where names live that are not loaded with this module.
+_LATER = {
+    "ArticulationMetatype": "tensorphys.metatype",
+    "ArticulationView": "tensorphys.articulation_view",
+    "NoMatchError": "tensorphys_patterns",
+    "NotSuitableError": "tensorphys.selection",
+    "PatternError": "tensorphys_patterns",
+    "RigidBodyView": "tensorphys.rigid_body_view",
+    "SimulationView": "tensorphys.simulation_view",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module 'tensorphys' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(module), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

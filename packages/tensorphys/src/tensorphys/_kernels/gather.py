@@ -1,0 +1,50 @@
+"""From the flat arrays of the engine to the arrays of views.
+
+``slots[row, item]`` is the flat index of a view's item, -1 where a row has fewer items than the widest;
+such items are left alone (output buffers start as zeros).
+"""
+
+import warp as wp
+
+from tensorphys._kernels.world import to_world
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel
+def gather_values(
+    # inputs
+    source: wp.array2d[wp.float32],
+    slots: wp.array2d[wp.int32],
+    # outputs
+    values_out: wp.array3d[wp.float32],
+):
+    """Copy the numbers of each item."""
+    row, item, column = wp.tid()
+    slot = slots[row, item]
+    if slot >= 0:
+        values_out[row, item, column] = source[slot, column]
+
+
+@wp.kernel
+def gather_poses(
+    # inputs
+    source: wp.array[wp.transform],
+    slots: wp.array2d[wp.int32],
+    offset_hi: wp.array[wp.vec3],
+    offset_lo: wp.array[wp.vec3],
+    # outputs
+    poses_out: wp.array3d[wp.float32],
+):
+    """Copy poses, carried from the frame of the environment into the frame of the view."""
+    row, item = wp.tid()
+    slot = slots[row, item]
+    if slot < 0:
+        return
+    pose = source[slot]
+    position = to_world(wp.transform_get_translation(pose), offset_hi[row], offset_lo[row])
+    rotation = wp.transform_get_rotation(pose)
+    for k in range(3):
+        poses_out[row, item, k] = position[k]
+    for k in range(4):
+        poses_out[row, item, 3 + k] = rotation[k]

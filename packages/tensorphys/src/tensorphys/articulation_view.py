@@ -1,0 +1,382 @@
+"""Articulations as batches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from tensorphys.errors import ViewError
+from tensorphys.fields import ARTICULATION_FIELDS
+from tensorphys.kinds import DofMotion
+from tensorphys.metatype import ArticulationMetatype, dof_paths_of
+from tensorphys.view import TensorView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tensorphys.core import Core
+    from tensorphys.fields import Field
+    from tensorphys.rows import IntArray, Layout
+
+__all__ = ["ArticulationView"]
+
+_DYNAMICS = "the inverse dynamics and joint loads of tensorphys_dynamics"
+_FRICTION = "the joint friction and drive envelope models of tensorphys_dynamics"
+_TENDONS = "the tendons of tensorphys_dynamics"
+_SHAPES = "the material and offset access of tensorphys_contact"
+
+
+class ArticulationView(TensorView):
+    """Articulations, one row each; made by ``SimulationView.create_articulation_view``.
+
+    Arrays have the widths of the largest articulation; what a smaller one lacks stays zero. Poses are
+    ``[x y z qx qy qz qw]`` of the link frame, in the world or in the subspace of the row. Velocities are
+    ``[linear, angular]`` in world axes, linear at the centre of mass. ``indices=None`` means all rows.
+    """
+
+    _fields: ClassVar[Mapping[str, Field]] = ARTICULATION_FIELDS
+    _absent: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            (
+                "link_accelerations",
+                "dof_projected_joint_forces",
+                "jacobians",
+                "jacobian_shape",
+                "mass_matrices",
+                "mass_matrix_shape",
+                "generalized_mass_matrices",
+                "generalized_mass_matrix_shape",
+                "coriolis_and_centrifugal_forces",
+                "coriolis_and_centrifugal_compensation_forces",
+                "generalized_gravity_forces",
+                "gravity_compensation_forces",
+                "articulation_mass_center",
+                "articulation_centroidal_momentum",
+                "link_incoming_joint_force",
+            ),
+            _DYNAMICS,
+        ),
+        **dict.fromkeys(
+            ("dof_friction_coefficients", "dof_friction_properties", "dof_drive_model_properties"), _FRICTION
+        ),
+        **dict.fromkeys(
+            (
+                "material_properties",
+                "compliant_material_properties",
+                "contact_offsets",
+                "rest_offsets",
+            ),
+            _SHAPES,
+        ),
+        **dict.fromkeys(
+            (
+                "max_fixed_tendons",
+                "max_spatial_tendons",
+                *(
+                    f"{kind}_tendon_{name}"
+                    for kind in ("fixed", "spatial")
+                    for name in (
+                        "properties",
+                        "stiffnesses",
+                        "dampings",
+                        "limit_stiffnesses",
+                        "limits",
+                        "rest_lengths",
+                        "offsets",
+                    )
+                ),
+            ),
+            _TENDONS,
+        ),
+    }
+
+    def __init__(self, core: Core, articulations: IntArray | None, layout: Layout | None) -> None:
+        super().__init__(core, layout)
+        self._articulations: list[int] = [] if articulations is None else articulations.tolist()
+
+    # What the view holds.
+
+    @cached_property
+    def _metatypes(self) -> list[ArticulationMetatype]:
+        """Distinct metatypes, in the order of first rows."""
+        found = {id(kind): kind for kind in map(self._core.catalog.metatype, self._articulations)}
+        return list(found.values())
+
+    @property
+    def is_homogeneous(self) -> bool:
+        """Whether all rows have the same tree, names, joint types, joint orientations and kind of base."""
+        return len(self._metatypes) > 0 and all(kind == self._metatypes[0] for kind in self._metatypes[1:])
+
+    @property
+    def shared_metatype(self) -> ArticulationMetatype | None:
+        """Metatype of all rows, ``None`` unless the view is homogeneous."""
+        return self._metatypes[0] if self.is_homogeneous else None
+
+    def get_metatype(self, arti_idx: int) -> ArticulationMetatype:
+        """Metatype of a row.
+
+        Args:
+            arti_idx: Row.
+
+        Raises:
+            ViewError: There is no such row.
+        """
+        if not 0 <= arti_idx < self.count:
+            raise ViewError(
+                f"ArticulationView.get_metatype: expected a row from 0 to {self.count - 1}, given {arti_idx}"
+            )
+        return self._core.catalog.metatype(self._articulations[arti_idx])
+
+    @property
+    def max_links(self) -> int:
+        """Links of the largest articulation."""
+        return max((kind.link_count for kind in self._metatypes), default=0)
+
+    @property
+    def max_dofs(self) -> int:
+        """Degrees of freedom of the articulation that has most."""
+        return max((kind.dof_count for kind in self._metatypes), default=0)
+
+    @cached_property
+    def max_shapes(self) -> int:
+        """Collision shapes of the articulation that has most."""
+        if self._backend is None:
+            return 0
+        slots = self._backend.layout.slots["link"]
+        counts = self._core.catalog.link_shape_count
+        return int(np.where(slots >= 0, counts[slots], 0).sum(axis=1).max(initial=0))
+
+    @cached_property
+    def prim_paths(self) -> list[str]:
+        """Path of the prim with the root schema of each row, whatever prim the pattern matched."""
+        return [self._core.catalog.info(a).path for a in self._articulations]
+
+    @cached_property
+    def link_paths(self) -> list[list[str]]:
+        """Path of each link of each row."""
+        return [self._core.catalog.info(a).link_paths for a in self._articulations]
+
+    @cached_property
+    def dof_paths(self) -> list[list[str]]:
+        """Path of the joint of each degree of freedom of each row.
+
+        A joint with several has its path followed by ``:0``, ``:1``, ...; with ``conventions="runtime"`` it is
+        the path alone.
+        """
+        numbered = self._core.conventions == "documentation"
+        infos = map(self._core.catalog.info, self._articulations)
+        return [dof_paths_of(info.labels, info.prefix, numbered=numbered) for info in infos]
+
+    # State.
+
+    def get_root_transforms(self) -> Any:
+        """Pose of each root link, shape [count, 7]."""
+        return self._get("root_transforms")
+
+    def set_root_transforms(self, data: Any, indices: Any) -> None:
+        """Set the pose of root links; the joint positions stay and the other links follow at once."""
+        self._set("root_transforms", data, indices)
+
+    def get_root_velocities(self) -> Any:
+        """Velocity of each root link, shape [count, 6]."""
+        return self._get("root_velocities")
+
+    def set_root_velocities(self, data: Any, indices: Any) -> None:
+        """Set the velocity of root links; fixed bases have none, their rows are left out with a warning."""
+        self._warn_left_out("set_root_velocities", ("root_velocity",), "have a fixed base")
+        self._set("root_velocities", data, indices)
+
+    def get_link_transforms(self) -> Any:
+        """Pose of each link, shape [count, max_links, 7]."""
+        return self._get("link_transforms")
+
+    def get_link_velocities(self) -> Any:
+        """Velocity of each link, shape [count, max_links, 6]."""
+        return self._get("link_velocities")
+
+    def get_dof_positions(self) -> Any:
+        """Joint positions [m or rad], shape [count, max_dofs]."""
+        return self._get("dof_positions")
+
+    def set_dof_positions(self, data: Any, indices: Any) -> None:
+        """Set joint positions; link poses follow at once."""
+        self._set("dof_positions", data, indices)
+
+    def get_dof_velocities(self) -> Any:
+        """Joint velocities [m/s or rad/s], shape [count, max_dofs]."""
+        return self._get("dof_velocities")
+
+    def set_dof_velocities(self, data: Any, indices: Any) -> None:
+        """Set joint velocities; link velocities follow at once."""
+        self._set("dof_velocities", data, indices)
+
+    # Inputs.
+
+    def get_dof_position_targets(self) -> Any:
+        """Position targets of the drives [m or rad], shape [count, max_dofs]."""
+        return self._get("dof_position_targets")
+
+    def set_dof_position_targets(self, data: Any, indices: Any) -> None:
+        """Set position targets of the drives."""
+        self._set("dof_position_targets", data, indices)
+
+    def get_dof_velocity_targets(self) -> Any:
+        """Velocity targets of the drives [m/s or rad/s], shape [count, max_dofs]."""
+        return self._get("dof_velocity_targets")
+
+    def set_dof_velocity_targets(self, data: Any, indices: Any) -> None:
+        """Set velocity targets of the drives."""
+        self._set("dof_velocity_targets", data, indices)
+
+    def get_dof_actuation_forces(self) -> Any:
+        """Actuation forces [N or N m] as they were set, shape [count, max_dofs]."""
+        return self._get("dof_actuation_forces")
+
+    def set_dof_actuation_forces(self, data: Any, indices: Any) -> None:
+        """Set actuation forces; they act beside the drives in every step until they are set again."""
+        self._set("dof_actuation_forces", data, indices)
+
+    def apply_forces_and_torques_at_position(
+        self, force_data: Any, torque_data: Any, position_data: Any, indices: Any, is_global: bool
+    ) -> bool:
+        """Apply forces and torques to links during the next step; calls before it add up.
+
+        Args:
+            force_data: Forces [N], shape [count, max_links, 3], or ``None``.
+            torque_data: Torques [N m], likewise.
+            position_data: Points where the forces act [m], likewise; ``None`` for the origin of each link frame
+                (with ``conventions="runtime"``: its centre of mass).
+            indices: Rows.
+            is_global: Whether all is in world axes, and positions in the world (subspaces do not count);
+                otherwise in the frame of each link.
+
+        Returns:
+            True.
+
+        Raises:
+            ViewError: Neither forces nor torques are given, or positions without forces.
+        """
+        self._rows("apply_forces_and_torques_at_position")
+        what = "ArticulationView.apply_forces_and_torques_at_position"
+        self._transfer.apply(force_data, torque_data, position_data, indices, is_global, what)
+        return True
+
+    # Properties of joints; always CPU arrays.
+
+    def get_dof_types(self) -> Any:
+        """:class:`DofType` of each degree of freedom, uint8, shape [count, max_dofs]."""
+        return self._constant("dof_types", lambda kind: kind.dof_types)
+
+    def get_dof_motions(self) -> Any:
+        """:class:`DofMotion` of each degree of freedom, uint8, shape [count, max_dofs]."""
+        slots = self._rows("get_dof_motions").layout.slots["dof"]
+        values, host = self._properties.buffer(self._fields["dof_motions"])
+        limited = np.where(self._core.catalog.dof_limited, int(DofMotion.Limited), int(DofMotion.Free))
+        if slots.size:
+            host[...] = np.where(slots >= 0, limited[slots], 0)
+        return values
+
+    def get_drive_types(self) -> Any:
+        """:class:`DofDriveType` of each degree of freedom, uint8, shape [count, max_dofs]."""
+        return self._get("drive_types")
+
+    def get_dof_limits(self) -> Any:
+        """Lower and upper limits [m or rad], ±3.4e38 where there is none, shape [count, max_dofs, 2]."""
+        return self._get("dof_limits")
+
+    def set_dof_limits(self, data: Any, indices: Any) -> None:
+        """Set limits; a degree of freedom that was built without limits keeps none, with a warning."""
+        self._set("dof_limits", data, indices)
+
+    def get_dof_stiffnesses(self) -> Any:
+        """Stiffness of the drives [N/m or N m/rad], shape [count, max_dofs]."""
+        return self._get("dof_stiffnesses")
+
+    def set_dof_stiffnesses(self, data: Any, indices: Any) -> None:
+        """Set the stiffness of drives; where there is no drive it has no effect."""
+        self._set("dof_stiffnesses", data, indices)
+
+    def get_dof_dampings(self) -> Any:
+        """Damping of the drives [N s/m or N m s/rad], shape [count, max_dofs]."""
+        return self._get("dof_dampings")
+
+    def set_dof_dampings(self, data: Any, indices: Any) -> None:
+        """Set the damping of drives; where there is no drive it has no effect."""
+        self._set("dof_dampings", data, indices)
+
+    def get_dof_max_forces(self) -> Any:
+        """Largest force of the drives [N or N m], 3.4e38 where unbounded, shape [count, max_dofs]."""
+        return self._get("dof_max_forces")
+
+    def set_dof_max_forces(self, data: Any, indices: Any) -> None:
+        """Set the largest force of drives."""
+        self._set("dof_max_forces", data, indices)
+
+    def get_dof_max_velocities(self) -> Any:
+        """Speed limits [m/s or rad/s], 3.4e38 where there is none, shape [count, max_dofs]."""
+        return self._get("dof_max_velocities")
+
+    def set_dof_max_velocities(self, data: Any, indices: Any) -> None:
+        """Set speed limits."""
+        self._set("dof_max_velocities", data, indices)
+
+    def get_dof_armatures(self) -> Any:
+        """Inertia added to each degree of freedom [kg or kg m²], shape [count, max_dofs]."""
+        return self._get("dof_armatures")
+
+    def set_dof_armatures(self, data: Any, indices: Any) -> None:
+        """Set the inertia added to degrees of freedom."""
+        self._set("dof_armatures", data, indices)
+
+    # Properties of links; always CPU arrays.
+
+    def get_masses(self) -> Any:
+        """Mass of each link [kg], shape [count, max_links]."""
+        return self._get("masses")
+
+    def set_masses(self, data: Any, indices: Any) -> None:
+        """Set masses; inertias stay as they are."""
+        self._set("masses", data, indices)
+
+    def get_inv_masses(self) -> Any:
+        """Reciprocal of each mass [1/kg], shape [count, max_links]."""
+        return self._get("inv_masses")
+
+    def get_coms(self) -> Any:
+        """Centre of mass [m] and principal axes (quaternion) in the link frame, shape [count, max_links, 7]."""
+        return self._get("coms")
+
+    def set_coms(self, data: Any, indices: Any) -> None:
+        """Set centres of mass; turning the principal axes turns the inertia with them."""
+        self._set("coms", data, indices)
+
+    def get_inertias(self) -> Any:
+        """Inertia about the centre of mass in link axes [kg m²], 3×3, shape [count, max_links, 9]."""
+        return self._get("inertias")
+
+    def set_inertias(self, data: Any, indices: Any) -> None:
+        """Set inertias; the principal axes that ``get_coms`` reports follow."""
+        self._set("inertias", data, indices)
+
+    def get_inv_inertias(self) -> Any:
+        """Inverse of each inertia [1/(kg m²)], shape [count, max_links, 9]."""
+        return self._get("inv_inertias")
+
+    def get_disable_gravities(self) -> Any:
+        """1 where gravity does not act on a link, uint8, shape [count, max_links]."""
+        return self._get("disable_gravities")
+
+    def set_disable_gravities(self, data: Any, indices: Any) -> None:
+        """Switch gravity off (1) or on (0) by link."""
+        self._set("disable_gravities", data, indices)
+
+    def _constant(self, name: str, pick: Any) -> Any:
+        """Fill the buffer of a property with what the metatypes say."""
+        self._rows(f"get_{name}")
+        values, host = self._properties.buffer(self._fields[name])
+        for row, articulation in enumerate(self._articulations):
+            kinds = pick(self._core.catalog.metatype(articulation))
+            host[row, : len(kinds)] = kinds
+        return values

@@ -1,0 +1,100 @@
+"""What the flat numbers of a simulation stand for, on the host."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorphys.metatype import ArticulationMetatype, metatype_of
+
+if TYPE_CHECKING:
+    from tensorphys_engine import ArticulationInfo, ArticulationLabels, Simulation
+
+__all__ = ["Catalog"]
+
+IntArray = npt.NDArray[np.int32]
+FloatArray = npt.NDArray[np.float64]
+
+
+class Catalog:
+    """Flat numbering of articulations, links and degrees of freedom, with names and paths.
+
+    Args:
+        simulation: The simulation; it is read once, when it was just built.
+
+    Attributes:
+        articulation_environment: Environment of each articulation; free bodies count as articulations.
+        link_start, dof_start, velocity_start: First link, degree of freedom and generalized velocity of each
+            articulation.
+        link_count, dof_count: Their numbers.
+        floating: Whether the root of each articulation moves freely.
+        link_articulation: Articulation of each link.
+        dof_limited: Whether each degree of freedom was built with a limit.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self.directory = simulation.directory
+        self.scene = simulation.scene
+        model = simulation.model
+        self.articulation_environment: IntArray = np.array(model.articulation_environment.numpy())
+
+        def spans(starts: IntArray) -> tuple[IntArray, IntArray]:
+            return starts[:-1].copy(), np.diff(starts)
+
+        self.link_start, self.link_count = spans(model.articulation_link_start.numpy())
+        self.dof_start, self.dof_count = spans(model.articulation_dof_start.numpy())
+        self.velocity_start, velocity_count = spans(model.articulation_velocity_start.numpy())
+        self.floating: npt.NDArray[np.bool_] = velocity_count > self.dof_count
+        self.link_articulation: IntArray = np.array(model.link_articulation.numpy())
+        limits = np.stack([getattr(model, name).numpy() for name in ("dof_lower", "dof_upper")], axis=-1)
+        self.dof_limited: npt.NDArray[np.bool_] = np.isfinite(limits).any(axis=-1)
+        self._metatypes: dict[int, tuple[ArticulationLabels, ArticulationMetatype]] = {}
+
+    @cached_property
+    def link_shape_count(self) -> IntArray:
+        """Number of simulated shapes of each link."""
+        return np.diff(self.directory.link_shape_start).astype(np.int32)
+
+    def principal_rotation(self) -> FloatArray:
+        """Principal axes of the inertia of each link as authored, quaternion xyzw, shape [links, 4]."""
+        environments = self.scene.environments
+        link_environment = self.articulation_environment[self.link_articulation]
+        starts = np.searchsorted(link_environment, np.arange(environments.count + 1))
+        result = np.zeros((len(link_environment), 4))
+        for index, template in enumerate(self.scene.templates):
+            members = np.flatnonzero(environments.template == index)
+            if not members.size or starts[members[0]] == starts[members[0] + 1]:
+                continue
+            first, end = starts[members[0]], starts[members[0] + 1]
+            prefix = len(environments.path[int(members[0])])
+            row_of = {path: row for row, path in enumerate(template.bodies.path)}
+            rows = [row_of[self.directory.link_path(link)[prefix:]] for link in range(first, end)]
+            values = self.scene.overrides.get((index, "bodies.principal_rotation"))
+            if values is None:
+                values = template.bodies.principal_rotation[None]
+            links = starts[members][:, None] + np.arange(end - first)
+            result[links] = values[:, rows]
+        return result
+
+    def metatype(self, articulation: int) -> ArticulationMetatype:
+        """Metatype of an authored articulation; equal ones of one template are one object."""
+        labels = self.info(articulation).labels
+        if id(labels) not in self._metatypes:
+            # The labels are kept, so that their identity stays theirs.
+            self._metatypes[id(labels)] = (labels, metatype_of(labels))
+        return self._metatypes[id(labels)][1]
+
+    def info(self, articulation: int) -> ArticulationInfo:
+        """Names and paths of an authored articulation."""
+        info = self._simulation.articulation_info(articulation)
+        if info is None:
+            raise LookupError(f"articulation {articulation} is a free body")
+        return info
+
+    def is_authored(self, articulation: int) -> bool:
+        """Whether an articulation stands on the stage as one; otherwise it is a free body."""
+        return self._simulation.articulation_info(articulation) is not None

@@ -1,0 +1,121 @@
+"""The table of what views read and write: one entry a quantity of the tensor API.
+
+Quantities of the *state* group live on the simulation device and move through gather and scatter kernels;
+those of the *property* group are always CPU arrays (tensor_api.md, 2.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["ARTICULATION_FIELDS", "RIGID_BODY_FIELDS", "Field"]
+
+Items = Literal["row", "link", "dof"]
+Group = Literal["state", "property"]
+Conversion = Literal[
+    "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse"
+]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One quantity of a view.
+
+    Attributes:
+        name: Name after ``get_`` and ``set_``.
+        items: What a row holds: one thing ("row"), its links ("link") or its degrees of freedom ("dof").
+        width: Numbers of one item; 0 where an item is one number and has no axis of its own.
+        dtype: Type of the numbers as the view hands them out.
+        unit: Unit; where translations and rotations differ, of both. Lengths and masses are in stage units.
+        source: Where the truth lives: the attribute path below the simulation; "" where it is the metatype.
+        slots: Numbering of the items in that array.
+        conversion: What lies between the array and the view.
+        group: Whether it lives on the simulation device ("state") or on the CPU ("property").
+        readable, writable: Whether there is a getter and a setter.
+        is_state: Whether writing it changes poses or velocities, so that derived ones are updated at once.
+    """
+
+    name: str
+    items: Items
+    width: int
+    unit: str
+    source: str
+    slots: str
+    dtype: Literal["float32", "uint8"] = "float32"
+    conversion: Conversion = "plain"
+    group: Group = "state"
+    readable: bool = True
+    writable: bool = True
+    is_state: bool = False
+
+    def shape(self, count: int, items: int) -> tuple[int, ...]:
+        """Shape of the array of a view.
+
+        Args:
+            count: Rows of the view.
+            items: Items of the widest row.
+        """
+        middle = () if self.items == "row" else (items,)
+        return (count, *middle, *((self.width,) if self.width else ()))
+
+
+def _table(*fields: Field) -> dict[str, Field]:
+    return {field.name: field for field in fields}
+
+
+def _dof(name: str, unit: str, source: str, **options: object) -> Field:
+    return Field(name, "dof", 0, unit, source, "dof", **options)  # type: ignore[arg-type]
+
+
+def _mass_fields(items: Items, scalar: int) -> tuple[Field, ...]:
+    """Mass properties: of each link of an articulation, or of the body of a row."""
+
+    def field(name: str, width: int, unit: str, source: str, **options: object) -> Field:
+        return Field(name, items, width, unit, source, "link", group="property", **options)  # type: ignore[arg-type]
+
+    return (
+        field("masses", scalar, "kg", "model.link_mass"),
+        field("inv_masses", scalar, "1/kg", "model.link_mass", conversion="inverse", writable=False),
+        field("coms", 7, "m, -", "model.link_com", conversion="com"),
+        field("inertias", 9, "kg m²", "model.link_inertia", conversion="inertia"),
+        field("inv_inertias", 9, "1/(kg m²)", "model.link_inertia", conversion="inverse", writable=False),
+        field("disable_gravities", scalar, "-", "model.link_gravity", dtype="uint8", conversion="flag"),
+    )
+
+
+ARTICULATION_FIELDS = _table(
+    Field("root_transforms", "row", 7, "m, -", "state.link_pose", "root", conversion="pose", is_state=True),
+    Field(
+        "root_velocities", "row", 6, "m/s, rad/s", "state.link_velocity", "root",
+        conversion="root_velocity", is_state=True,
+    ),
+    Field("link_transforms", "link", 7, "m, -", "state.link_pose", "link", conversion="pose", writable=False),
+    Field("link_velocities", "link", 6, "m/s, rad/s", "state.link_velocity", "link", writable=False),
+    _dof("dof_positions", "m or rad", "state.dof_position", is_state=True),
+    Field("dof_velocities", "dof", 0, "m/s or rad/s", "state.velocity", "dof_velocity", is_state=True),
+    _dof("dof_position_targets", "m or rad", "control.position_target"),
+    _dof("dof_velocity_targets", "m/s or rad/s", "control.velocity_target"),
+    _dof("dof_actuation_forces", "N or N m", "control.actuation"),
+    _dof("dof_types", "-", "", dtype="uint8", group="property", writable=False),
+    _dof("dof_motions", "-", "", dtype="uint8", group="property", writable=False),
+    _dof("drive_types", "-", "model.dof_drive_type", dtype="uint8", group="property", writable=False),
+    Field(
+        "dof_limits", "dof", 2, "m or rad", "model.dof_lower", "dof", conversion="limits", group="property"
+    ),
+    _dof("dof_stiffnesses", "N/m or N m/rad", "model.dof_stiffness", group="property"),
+    _dof("dof_dampings", "N s/m or N m s/rad", "model.dof_damping", group="property"),
+    _dof("dof_max_forces", "N or N m", "model.dof_max_force", conversion="bounded", group="property"),
+    _dof("dof_max_velocities", "m/s or rad/s", "model.dof_max_velocity", conversion="bounded", group="property"),
+    _dof("dof_armatures", "kg or kg m²", "model.dof_armature", group="property"),
+    *_mass_fields("link", 0),
+)  # fmt: skip
+
+RIGID_BODY_FIELDS = _table(
+    Field("transforms", "row", 7, "m, -", "state.link_pose", "link", conversion="pose", is_state=True),
+    Field(
+        "velocities", "row", 6, "m/s, rad/s", "state.link_velocity", "link",
+        conversion="root_velocity", is_state=True,
+    ),
+    *_mass_fields("row", 1),
+)  # fmt: skip

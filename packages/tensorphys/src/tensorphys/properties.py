@@ -1,0 +1,202 @@
+"""The property group: constants of the model, read and written through CPU arrays.
+
+Values are converted in NumPy. A write sends the whole array of the model back, which is a copy on CUDA and
+nothing at all on the CPU, where the model's memory is written in place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from tensorphys.core import Core
+from tensorphys.errors import DataError
+from tensorphys.fields import Field
+from tensorphys.rows import Rows
+from tensorphys_arrays import Buffer
+from tensorphys_spatial import inertia_rotate, principal_axes, quaternion_conjugate, quaternion_multiply
+
+__all__ = ["Properties"]
+
+Values = npt.NDArray[Any]
+_DTYPES = {"float32": wp.float32, "uint8": wp.uint8}
+FLOAT_MAX = float(np.finfo(np.float32).max)
+
+
+class Properties:
+    """Reads and writes properties of the rows of one view.
+
+    Args:
+        core: What all views share.
+        rows: Rows of the view.
+        label: Name of the view's class, for messages.
+    """
+
+    def __init__(self, core: Core, rows: Rows, label: str) -> None:
+        self._core = core
+        self._rows = rows
+        self._label = label
+        self._buffers: dict[str, Buffer] = {}
+
+    def buffer(self, field: Field) -> tuple[Any, Values]:
+        """The array handed out for a field, and the same memory as a NumPy array."""
+        if field.name not in self._buffers:
+            shape = field.shape(*self._rows.layout.slots[field.slots].shape)
+            self._buffers[field.name] = self._core.frontend.allocate(shape, _DTYPES[field.dtype], "cpu")
+        buffer = self._buffers[field.name]
+        return buffer.array, buffer.warp.numpy()
+
+    def get(self, field: Field) -> Any:
+        """Fill the buffer of a field and return it; items that a row lacks stay zero."""
+        self._settle()
+        values, host = self.buffer(field)
+        slots = self._rows.layout.slots[field.slots]
+        present = slots >= 0
+        if present.any():
+            host.reshape(*slots.shape, -1)[present] = self._read(field, slots[present])
+        return values
+
+    def set(self, field: Field, data: Any, indices: Any) -> None:
+        """Write the selected rows of a field; of rows of one object the one that is named last wins."""
+        self._settle()
+        frontend, what = self._core.frontend, f"{self._label}.set_{field.name}"
+        slots = self._rows.layout.slots[field.slots]
+        shape = (*slots.shape, max(field.width, 1))
+        values = frontend.as_input(
+            data,
+            dtype=_DTYPES[field.dtype],
+            element_count=math.prod(shape),
+            device="cpu",
+            what=f"{what}(data)",
+            shape=shape,
+        ).numpy()
+        rows = frontend.as_indices(indices, count=len(slots), device="cpu", what=f"{what}(indices)").numpy()
+        slots, values = slots[rows], values[rows]
+        present = slots >= 0
+        if present.any():
+            self._write(field, slots[present], values[present], what)
+
+    def _settle(self) -> None:
+        """Raise what earlier setters of device arrays found; the host waits for the device here anyway."""
+        if not self._core.on_host:
+            self._rows.selection.check(what=f"an earlier setter of {self._label}")
+            self._core.raise_faults()
+
+    # Between the array of the model and rows of numbers, shape [items, width].
+
+    def _read(self, field: Field, slots: Values) -> Values:
+        source = self._host(field.source)[slots].reshape(len(slots), -1)
+        if field.conversion == "bounded":
+            return np.clip(source, -FLOAT_MAX, FLOAT_MAX)
+        if field.conversion == "limits":
+            upper = self._host("model.dof_upper")[slots]
+            return np.clip(np.stack((source[:, 0], upper), axis=1), -FLOAT_MAX, FLOAT_MAX)
+        if field.conversion == "flag":
+            return source == 0.0
+        if field.conversion == "com":
+            return np.concatenate((source, self._core.principal_rotation[slots]), axis=1)
+        if field.conversion == "inverse":
+            if field.width != 9:
+                return 1.0 / source
+            return np.linalg.inv(source.reshape(-1, 3, 3).astype(np.float64)).reshape(-1, 9)
+        return source
+
+    def _write(self, field: Field, slots: Values, values: Values, what: str) -> None:
+        if field.conversion == "limits":
+            self._write_limits(slots, values, what)
+        elif field.conversion == "com":
+            self._write_coms(slots, values, what)
+        elif field.conversion == "inertia":
+            self._write_inertias(slots, values, what)
+        elif field.conversion == "flag":
+            self._store(field.source, slots, np.where(values[:, 0] != 0, 0.0, 1.0))
+        else:
+            positive = field.name == "masses"
+            good = (values > 0.0) & np.isfinite(values) if positive else values >= 0.0
+            self._require(
+                good.all(axis=1), values, what, "a positive number" if positive else "no negative number"
+            )
+            if field.conversion == "bounded":
+                values = np.where(values >= FLOAT_MAX, np.inf, values)
+            self._store(field.source, slots, values[:, 0])
+
+    def _write_limits(self, slots: Values, values: Values, what: str) -> None:
+        self._require(np.asarray(values[:, 0] <= values[:, 1]), values, what, "lower ≤ upper")
+        limited = self._core.catalog.dof_limited[slots]
+        if not limited.all():
+            self._core.warn(
+                "%s: %d degrees of freedom have no limits; theirs are left as they are",
+                what,
+                (~limited).sum(),
+            )
+        bounded = np.where(np.abs(values) >= FLOAT_MAX, np.copysign(np.inf, values), values)
+        self._store("model.dof_lower", slots[limited], bounded[limited, 0])
+        self._store("model.dof_upper", slots[limited], bounded[limited, 1])
+
+    def _write_coms(self, slots: Values, values: Values, what: str) -> None:
+        norm = np.linalg.norm(values[:, 3:], axis=1)
+        self._require(
+            np.isfinite(values).all(axis=1) & (norm > 1e-6), values, what, "finite numbers and a quaternion"
+        )
+        core = self._core
+        rotation = values[:, 3:].astype(np.float64)
+        # Rounding to float32 is no new orientation: what was read is written back unchanged.
+        old = core.principal_rotation[slots]
+        moved = np.abs(rotation - old).max(axis=1) > 1e-6
+        if moved.any():
+            turned = slots[moved]
+            rotation = rotation[moved] / norm[moved, None]
+            inertia = self._host("model.link_inertia")[turned].astype(np.float64)
+            turn = quaternion_multiply(rotation, quaternion_conjugate(old[moved]))
+            self._store("model.link_inertia", turned, inertia_rotate(inertia, turn))
+            core.principal_rotation[turned] = rotation
+        self._store("model.link_com", slots, values[:, :3])
+        # Velocities of links are those of their centres of mass.
+        self._touch(core.catalog.link_articulation[slots])
+
+    def _write_inertias(self, slots: Values, values: Values, what: str) -> None:
+        matrices = values.reshape(-1, 3, 3).astype(np.float64)
+        finite = np.isfinite(matrices).all(axis=(1, 2))
+        self._require(finite, values, what, "finite numbers")
+        matrices = 0.5 * (matrices + matrices.transpose(0, 2, 1))
+        self._require(
+            np.asarray(np.linalg.eigvalsh(matrices)[:, 0] > 0.0), values, what, "a positive definite matrix"
+        )
+        core = self._core
+        # The axes stay where they still are principal ones.
+        seen = inertia_rotate(matrices, quaternion_conjugate(core.principal_rotation[slots]))
+        rest = np.abs(seen - seen * np.eye(3)).max(axis=(1, 2))
+        changed = rest > 1e-5 * np.abs(seen).max(axis=(1, 2))
+        core.principal_rotation[slots[changed]] = principal_axes(matrices[changed])[0]
+        self._store("model.link_inertia", slots, matrices)
+
+    def _require(self, good: Any, values: Values, what: str, expected: str) -> None:
+        bad = np.flatnonzero(~np.asarray(good))
+        if bad.size:
+            raise DataError(
+                f"{what}: expected {expected}, given {values[bad[0]].tolist()}; nothing was written"
+            )
+
+    def _host(self, source: str) -> Values:
+        array: wp.array = self._core.array(source)
+        return np.asarray(array.numpy())
+
+    def _store(self, target: str, slots: Values, values: Values) -> None:
+        array: wp.array = self._core.array(target)
+        host = array.numpy()
+        host[slots] = values
+        if not array.device.is_cpu:
+            array.assign(host)
+
+    def _touch(self, articulations: Values) -> None:
+        """Have everything that derives from the state of articulations updated."""
+        fresh: wp.array = self._core.array("state.fresh")
+        host = fresh.numpy()
+        host[articulations] = 1
+        if not fresh.device.is_cpu:
+            fresh.assign(host)
+        self._core.simulation.refresh()

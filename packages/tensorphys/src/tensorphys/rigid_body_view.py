@@ -1,0 +1,157 @@
+"""Rigid bodies as batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tensorphys.fields import RIGID_BODY_FIELDS
+from tensorphys.view import TensorView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tensorphys.core import Core
+    from tensorphys.fields import Field
+    from tensorphys.rows import Layout
+
+__all__ = ["RigidBodyView"]
+
+_DYNAMICS = "the body accelerations and kinematic targets of tensorphys_dynamics"
+_SHAPES = "the material and offset access of tensorphys_contact"
+_SLEEPING = "the sleeping and disabling of bodies in tensorphys_engine"
+
+
+class RigidBodyView(TensorView):
+    """Rigid bodies, one row each: free ones, kinematic ones and links of articulations.
+
+    Made by ``SimulationView.create_rigid_body_view``. Poses are ``[x y z qx qy qz qw]`` of the body frame, in
+    the world or in the subspace of the row. Velocities are ``[linear, angular]`` in world axes, linear at the
+    centre of mass. ``indices=None`` means all rows.
+    """
+
+    _fields: ClassVar[Mapping[str, Field]] = RIGID_BODY_FIELDS
+    _absent: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("accelerations", "kinematic_targets"), _DYNAMICS),
+        **dict.fromkeys(("disable_simulations", "wake_up"), _SLEEPING),
+        **dict.fromkeys(
+            ("material_properties", "compliant_material_properties", "contact_offsets", "rest_offsets"),
+            _SHAPES,
+        ),
+    }
+
+    def __init__(self, core: Core, paths: list[str], layout: Layout | None) -> None:
+        super().__init__(core, layout)
+        self._matched = paths
+
+    @property
+    def prim_paths(self) -> list[str]:
+        """Path that the pattern matched, of each row."""
+        return self._matched
+
+    @property
+    def max_shapes(self) -> int:
+        """Collision shapes of the body that has most."""
+        if self._backend is None:
+            return 0
+        return int(self._core.catalog.link_shape_count[self._backend.layout.objects].max(initial=0))
+
+    # State.
+
+    def get_transforms(self) -> Any:
+        """Pose of each body, shape [count, 7]."""
+        return self._get("transforms")
+
+    def set_transforms(self, data: Any, indices: Any) -> None:
+        """Set poses. Links that are no roots follow their joints: their rows are left out with a warning."""
+        self._warn_left_out("set_transforms", ("root_pose",), "follow their joints")
+        self._set("transforms", data, indices)
+
+    def get_velocities(self) -> Any:
+        """Velocity of each body, shape [count, 6]."""
+        return self._get("velocities")
+
+    def set_velocities(self, data: Any, indices: Any) -> None:
+        """Set velocities; a kinematic body goes on with its until it is given another one.
+
+        Links that are no roots, and roots of fixed bases, have no velocity of their own: their rows are left
+        out with a warning.
+        """
+        self._warn_left_out(
+            "set_velocities", ("root_velocity", "root_prescribed"), "have no velocity of their own"
+        )
+        self._set("velocities", data, indices)
+
+    # Inputs.
+
+    def apply_forces(self, data: Any, indices: Any, is_global: bool = True) -> bool:
+        """Apply forces [N], shape [count, 3], as ``apply_forces_and_torques_at_position`` without positions."""
+        self._rows("apply_forces")
+        self._transfer.apply(data, None, None, indices, is_global, "RigidBodyView.apply_forces")
+        return True
+
+    def apply_forces_and_torques_at_position(
+        self, force_data: Any, torque_data: Any, position_data: Any, indices: Any, is_global: bool
+    ) -> bool:
+        """Apply forces and torques during the next step; calls before it add up. Kinematic bodies feel none.
+
+        Args:
+            force_data: Forces [N], shape [count, 3], or ``None``.
+            torque_data: Torques [N m], likewise.
+            position_data: Points where the forces act [m], likewise; ``None`` for the origin of each body frame
+                (with ``conventions="runtime"``: its centre of mass).
+            indices: Rows.
+            is_global: Whether all is in world axes, and positions in the world (subspaces do not count);
+                otherwise in the frame of each body.
+
+        Returns:
+            True.
+
+        Raises:
+            ViewError: Neither forces nor torques are given, or positions without forces.
+        """
+        self._rows("apply_forces_and_torques_at_position")
+        what = "RigidBodyView.apply_forces_and_torques_at_position"
+        self._transfer.apply(force_data, torque_data, position_data, indices, is_global, what)
+        return True
+
+    # Mass properties; always CPU arrays.
+
+    def get_masses(self) -> Any:
+        """Mass of each body [kg], shape [count, 1]."""
+        return self._get("masses")
+
+    def set_masses(self, data: Any, indices: Any) -> None:
+        """Set masses; inertias stay as they are."""
+        self._set("masses", data, indices)
+
+    def get_inv_masses(self) -> Any:
+        """Reciprocal of each mass [1/kg], shape [count, 1]."""
+        return self._get("inv_masses")
+
+    def get_coms(self) -> Any:
+        """Centre of mass [m] and principal axes (quaternion) in the body frame, shape [count, 7]."""
+        return self._get("coms")
+
+    def set_coms(self, data: Any, indices: Any) -> None:
+        """Set centres of mass; turning the principal axes turns the inertia with them."""
+        self._set("coms", data, indices)
+
+    def get_inertias(self) -> Any:
+        """Inertia about the centre of mass in body axes [kg m²], 3×3, shape [count, 9]."""
+        return self._get("inertias")
+
+    def set_inertias(self, data: Any, indices: Any) -> None:
+        """Set inertias; the principal axes that ``get_coms`` reports follow."""
+        self._set("inertias", data, indices)
+
+    def get_inv_inertias(self) -> Any:
+        """Inverse of each inertia [1/(kg m²)], shape [count, 9]."""
+        return self._get("inv_inertias")
+
+    def get_disable_gravities(self) -> Any:
+        """1 where gravity does not act on a body, uint8, shape [count, 1]."""
+        return self._get("disable_gravities")
+
+    def set_disable_gravities(self, data: Any, indices: Any) -> None:
+        """Switch gravity off (1) or on (0) by body."""
+        self._set("disable_gravities", data, indices)

@@ -1,0 +1,242 @@
+"""Launches of the gather and scatter kernels for the state group."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from tensorphys._kernels.gather import gather_poses, gather_values
+from tensorphys._kernels.scatter import scatter_poses, scatter_values
+from tensorphys._kernels.wrench import AT_COM, HAS_FORCE, HAS_POSITION, HAS_TORQUE, IS_GLOBAL, add_wrenches
+from tensorphys.core import Core
+from tensorphys.errors import DataError, ViewError
+from tensorphys.fields import Field
+from tensorphys.rows import Rows
+from tensorphys_arrays import Buffer
+
+__all__ = ["Transfer", "as_numbers"]
+
+
+def as_numbers(array: wp.array) -> wp.array:
+    """The same memory as an array of float32 with one row for each element.
+
+    Args:
+        array: Contiguous array of a float32 scalar, vector, matrix, quaternion or transform.
+
+    Returns:
+        Alias that keeps the memory alive, float32, shape [elements, numbers of one element].
+    """
+    width = getattr(array.dtype, "_length_", 1)
+    alias = wp.array(
+        ptr=array.ptr, dtype=wp.float32, shape=(array.size, width), device=array.device, copy=False
+    )
+    alias._owner = array
+    return alias
+
+
+class _Gather:
+    """A recorded launch that fills the output buffer of one field."""
+
+    def __init__(self, core: Core, rows: Rows, field: Field, source: wp.array, buffer: Buffer) -> None:
+        self.source = source
+        self.buffer = buffer
+        self._launch: Any = None
+        slots = rows.slots[field.slots]
+        shape = (*slots.shape, max(field.width, 1))
+        if math.prod(shape) == 0:
+            return
+        # Arrays are kept here: the recorded launch holds pointers only.
+        self._values = buffer.warp.reshape(shape)
+        if field.conversion == "pose":
+            self._inputs = [source, slots, *rows.view_offset]
+            kernel, dim = gather_poses, slots.shape
+        else:
+            self._inputs = [as_numbers(source), slots]
+            kernel, dim = gather_values, shape
+        self._launch = wp.launch(
+            kernel, dim, self._inputs, [self._values], device=core.device, record_cmd=True
+        )
+
+    def __call__(self) -> Any:
+        if self._launch is not None:
+            self._launch.launch()
+        return self.buffer.array
+
+
+class Transfer:
+    """Reads and writes the state of the rows of one view.
+
+    Args:
+        core: What all views share.
+        rows: Rows of the view.
+        label: Name of the view's class, for messages.
+    """
+
+    def __init__(self, core: Core, rows: Rows, label: str) -> None:
+        self._core = core
+        self._rows = rows
+        self._label = label
+        self._gathers: dict[str, _Gather] = {}
+
+    def items(self, field: Field) -> int:
+        """Items of the widest row."""
+        return int(self._rows.slots[field.slots].shape[1])
+
+    def gather(self, field: Field) -> Any:
+        """Fill the buffer of a field and return it; it is the same object on every call."""
+        source = self._core.array(field.source)
+        gather = self._gathers.get(field.name)
+        if gather is None or gather.source is not source:
+            buffer = gather.buffer if gather else self._buffer(field)
+            gather = self._gathers[field.name] = _Gather(self._core, self._rows, field, source, buffer)
+        with self._core.frontend.ordered_with_caller(self._core.device):
+            return gather()
+
+    def _buffer(self, field: Field) -> Buffer:
+        shape = field.shape(self._rows.count, self.items(field))
+        buffer: Buffer = self._core.frontend.allocate(shape, wp.float32, self._core.device)
+        return buffer
+
+    def select(self, indices: Any, what: str) -> wp.array | None:
+        """Table of the selected rows on the device, ``None`` if there is none.
+
+        Args:
+            indices: Rows, ``None`` for all.
+            what: What asks, for messages.
+        """
+        rows, core = self._rows, self._core
+        if indices is None:
+            return rows.everything if rows.count else None
+        index = core.frontend.as_indices(
+            indices, count=rows.count, device=core.device, what=f"{what}(indices)"
+        )
+        return rows.selection.select(index) if index.size and rows.count else None
+
+    def input(self, data: Any, shape: tuple[int, ...], what: str) -> wp.array:
+        """A contiguous float32 array on the device with the numbers of a full view, in the given shape."""
+        return self._core.frontend.as_input(
+            data,
+            dtype=wp.float32,
+            element_count=math.prod(shape),
+            device=self._core.device,
+            what=what,
+            shape=shape,
+        )
+
+    def scatter(self, field: Field, data: Any, indices: Any) -> None:
+        """Write the selected rows of a field; what derives from them is updated at once."""
+        core, rows = self._core, self._rows
+        what = f"{self._label}.set_{field.name}"
+        width = max(field.width, 1)
+        items = self.items(field)
+        with core.frontend.ordered_with_caller(core.device):
+            values = self.input(data, (rows.count, items, width), f"{what}(data)")
+            selected = self.select(indices, what)
+            if selected is None or values.size == 0:
+                return
+            if field.conversion == "pose":
+                self._scatter_poses(values.reshape((rows.count, width)), selected, what)
+            elif field.conversion == "root_velocity":
+                self._scatter_values(
+                    values.reshape((rows.count, 6, 1)), "root_velocity", "state.velocity", selected
+                )
+                self._scatter_values(values, "root_prescribed", "state.root_velocity", selected)
+            else:
+                self._scatter_values(values, field.slots, field.source, selected, is_state=field.is_state)
+            if field.is_state:
+                core.simulation.refresh()
+
+    def _scatter_values(
+        self, values: wp.array, slots: str, target: str, selected: wp.array, *, is_state: bool = True
+    ) -> None:
+        core, rows = self._core, self._rows
+        if slots not in rows.slots:  # no row of this view has such items
+            return
+        array = core.array(target)
+        wp.launch(
+            scatter_values,
+            values.shape,
+            [values, rows.slots[slots], selected, *rows.same, rows.articulations, int(is_state)],
+            [as_numbers(array), core.array("state.fresh")],
+            device=core.device,
+        )
+
+    def _scatter_poses(self, poses: wp.array, selected: wp.array, what: str) -> None:
+        core, rows = self._core, self._rows
+        if core.on_host:
+            self._check_poses(poses.numpy(), selected.numpy() >= 0, what)
+        wp.launch(
+            scatter_poses,
+            rows.count,
+            [poses, rows.slots["root_pose"], selected, *rows.same, *rows.view_offset],
+            [core.array("state.root_pose"), core.array("state.fresh"), core.faults],
+            device=core.device,
+        )
+
+    def _check_poses(
+        self, poses: npt.NDArray[np.float32], selected: npt.NDArray[np.bool_], what: str
+    ) -> None:
+        good = np.isfinite(poses).all(axis=1) & (np.linalg.norm(poses[:, 3:], axis=1) > 1e-6)
+        bad = np.flatnonzero(selected & ~good)
+        if bad.size:
+            row = int(bad[0])
+            raise DataError(
+                f"{what}: row {row} is no pose: expected finite numbers and a quaternion [qx qy qz qw] that is "
+                f"not zero, given {poses[row].tolist()}; nothing was written"
+            )
+
+    def apply(self, force: Any, torque: Any, position: Any, indices: Any, is_global: bool, what: str) -> None:
+        """Add forces and torques to what acts during the next step.
+
+        Args:
+            force, torque, position: Three numbers an item, or ``None``.
+            indices: Rows, ``None`` for all.
+            is_global: Whether all are in world axes and world positions, else in the frame of each link.
+            what: What asks, for messages.
+
+        Raises:
+            ViewError: Neither forces nor torques are given, or positions without forces.
+        """
+        core, rows = self._core, self._rows
+        if force is None and torque is None:
+            raise ViewError(f"{what}: expected force_data or torque_data, given neither")
+        if position is not None and force is None:
+            raise ViewError(f"{what}: position_data says where forces act, but force_data is None")
+        slots = rows.slots["link"]
+        shape = (*slots.shape, 3)
+        with core.frontend.ordered_with_caller(core.device):
+            nothing = rows.nothing
+            arrays = [
+                nothing if data is None else self.input(data, shape, f"{what}({name})")
+                for data, name in (
+                    (force, "force_data"),
+                    (torque, "torque_data"),
+                    (position, "position_data"),
+                )
+            ]
+            selected = self.select(indices, what)
+            if selected is None or slots.size == 0:
+                return
+            given = ((force, HAS_FORCE), (torque, HAS_TORQUE), (position, HAS_POSITION))
+            flags = sum(int(bit) for data, bit in given if data is not None)
+            flags += int(IS_GLOBAL) * bool(is_global) + int(AT_COM) * (core.conventions == "runtime")
+            wp.launch(
+                add_wrenches,
+                slots.shape,
+                [
+                    *arrays,
+                    flags,
+                    slots,
+                    selected,
+                    *rows.same,
+                    *rows.world_offset,
+                    core.array("state.link_pose"),
+                    core.array("model.link_com"),
+                ],
+                [core.array("control.link_force"), core.array("control.link_torque")],
+                device=core.device,
+            )
