@@ -39,9 +39,7 @@ def build(environment_count: int, device: str) -> tuple[tc.Model, wp.array]:
     """The model of all environments, and the standing poses."""
     kinds, sizes, pose, neighbours = robot()
     count = len(kinds)
-    template = tc.candidate_pairs(
-        [*range(count), -1], [*[0] * count, -1], filtered_body_pairs=neighbours
-    )
+    template = tc.candidate_pairs([*range(count), -1], [*[0] * count, -1], filtered_body_pairs=neighbours)
     shapes = count * environment_count + 1
     model = tc.build_model(
         shape_type=kinds * environment_count + [int(tc.ShapeType.PLANE)],
