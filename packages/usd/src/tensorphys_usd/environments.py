@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pxr import Sdf
 
 from tensorphys_patterns import PathTree, match
-from tensorphys_scene import Environments, Mesh, Template
+from tensorphys_scene import Environments, Template
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.rows import StageRows, TableRows
 from tensorphys_usd.stage import Reading
@@ -125,6 +125,7 @@ class Splitter:
         self._of["axes"] = self._through("axes", "joint", "joints")
         self._of["links"] = self._through("links", "body", "bodies")
         self._of["articulations"] = self._of_articulations()
+        self._of["materials"] = self._by_path(rows.materials)
         self._order = {name: np.argsort(environment, kind="stable") for name, environment in self._of.items()}
         self._starts = {
             name: np.searchsorted(environment[self._order[name]], np.arange(-1, roots.count + 1))
@@ -223,36 +224,27 @@ class Splitter:
         """Rows of one environment (−1: what is outside of all)."""
         columns: dict[str, dict[str, npt.NDArray[Any]]] = {}
         paths: dict[str, tuple[str, ...]] = {}
-        rows_of: dict[str, IntArray] = {}
         for name in self._of:
             table = self._rows.table(name)
-            start, stop = (
-                self._starts[name][environment + 1],
-                self._starts[name][environment + 2 : environment + 3],
-            )
-            rows = self._order[name][start : int(stop[0]) if stop.size else None]
-            rows_of[name] = rows
+            rows = self._members(name, environment)
+            if name == "materials":
+                rows = self._used_materials(environment)
             columns[name] = {column: values[rows] for column, values in table.columns.items()}
             paths[name] = tuple(self._roots.relative(environment, table.paths[row]) for row in rows)
             for column, target in table.references.items():
                 columns[name][column] = self._localised(columns[name][column], target)
-        materials, columns["shapes"]["material"] = self._used(columns["shapes"]["material"], environment)
-        columns["materials"] = {
-            name: values[materials] for name, values in self._rows.materials.columns.items()
-        }
-        paths["materials"] = tuple(
-            self._roots.relative(environment, self._rows.materials.paths[m]) for m in materials
-        )
-        meshes, columns["shapes"]["mesh"] = _compact(columns["shapes"]["mesh"])
-        first, last = self._pair_starts[environment + 1], self._pair_starts[environment + 2 : environment + 3]
-        pairs = self._local["shapes"][self._pairs[first : int(last[0]) if last.size else None]]
+        shapes = columns["shapes"]
+        shapes["material"] = _index_into(self._used_materials(environment), shapes["material"])
+        meshes = np.unique(shapes["mesh"][shapes["mesh"] >= 0]).astype(np.int64)
+        shapes["mesh"] = _index_into(meshes, shapes["mesh"])
+        pairs = self._pairs[self._pair_starts[environment + 1] : self._pair_starts[environment + 2]]
         return _Part(
             prims=self._roots.prims(environment) if environment != OUTSIDE else ("",),
             paths=paths,
             columns=columns,
-            names=tuple(self._rows.names[row] for row in rows_of["axes"]),
+            names=tuple(self._rows.names[row] for row in self._members("axes", environment)),
             meshes=tuple(meshes.tolist()),
-            pairs=np.sort(pairs, axis=1).astype(np.int32).reshape(-1, 2),
+            pairs=np.sort(self._local["shapes"][pairs], axis=1).astype(np.int32).reshape(-1, 2),
         )
 
     def _localised(self, index: npt.NDArray[Any], target: str) -> npt.NDArray[Any]:
@@ -261,32 +253,21 @@ class Splitter:
         result[given] = self._local[target][index[given]]
         return result
 
-    def _used(self, index: npt.NDArray[Any], environment: int) -> tuple[IntArray, npt.NDArray[Any]]:
+    def _used_materials(self, environment: int) -> IntArray:
         """Materials of an environment: those below its root and those that its shapes use."""
-        if not self._roots.paths:
-            return np.arange(self._rows.materials.count), index
-        inside = [
-            row
-            for row, path in enumerate(self._rows.materials.paths)
-            if row in self._inside_materials(environment)
-        ]
-        rows = np.unique(np.concatenate((np.array(inside, np.int64), index[index >= 0].astype(np.int64))))
-        local = np.full(self._rows.materials.count + 1, -1, np.int32)
-        local[rows] = np.arange(len(rows))
-        return rows, local[index]
+        inside = self._members("materials", environment) if environment != OUTSIDE else np.zeros(0, np.int64)
+        used = self._rows.shapes.columns["material"][self._members("shapes", environment)]
+        return np.unique(np.concatenate((inside, used[used >= 0].astype(np.int64))))
 
-    def _inside_materials(self, environment: int) -> frozenset[int]:
-        if not hasattr(self, "_materials_of"):
-            places = self._by_path(self._rows.materials)
-            self._materials_of: dict[int, frozenset[int]] = {
-                int(place): frozenset(np.flatnonzero(places == place).tolist()) for place in np.unique(places)
-            }
-        return self._materials_of.get(environment, frozenset()) if environment != OUTSIDE else frozenset()
+    def _members(self, name: str, environment: int) -> IntArray:
+        """Rows of a table that belong to an environment, in stage order."""
+        starts = self._starts[name]
+        return self._order[name][starts[environment + 1] : starts[environment + 2]]
 
     def template(self, part: _Part) -> Template:
         """A template of a part."""
         rows = self._rows
-        tables = {
+        tables: dict[str, Any] = {
             name: rows.table(name).kind(path=part.paths[name], **_known(part, name)) for name in part.columns
         }
         return Template(
@@ -304,12 +285,11 @@ def _known(part: _Part, name: str) -> dict[str, Any]:
     return columns
 
 
-def _compact(index: npt.NDArray[Any]) -> tuple[IntArray, npt.NDArray[Any]]:
-    """Rows in use and the index into them."""
-    rows = np.unique(index[index >= 0]).astype(np.int64)
+def _index_into(rows: IntArray, index: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Positions of an index's values in sorted rows, −1 kept."""
     result = np.full(index.shape, -1, np.int32)
     result[index >= 0] = np.searchsorted(rows, index[index >= 0])
-    return rows, result
+    return result
 
 
 def split(
@@ -351,8 +331,3 @@ def _differences(parts: Sequence[_Part]) -> dict[str, npt.NDArray[np.float64]]:
             if not same.all():
                 result[f"{table}.{column}"] = stacked
     return result
-
-
-def mesh_tuple(meshes: Sequence[Mesh]) -> tuple[Mesh, ...]:
-    """Meshes as a template holds them."""
-    return tuple(meshes)
