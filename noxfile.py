@@ -197,6 +197,7 @@ def compat(session: nox.Session) -> None:
     installer = environments.Installer(ROOT / ".nox" / "uv")
     REPORTS.mkdir(parents=True, exist_ok=True)
     tried = 0
+    failed = []
     for package in workspace.packages(ROOT).values():
         oldest = versions.oldest_siblings(ROOT, package)
         if not oldest:
@@ -217,9 +218,14 @@ def compat(session: nox.Session) -> None:
             installer.install(python, *map(str, wheels), *TEST_TOOLS)
             report = f"--junitxml={REPORTS / f'compat-{package.folder}.xml'}"
             command = ("-m", "pytest", report, "-m", "not slow", f"packages/{package.folder}/tests")
-            session.run(str(python), *command, external=True)
+            try:
+                session.run(str(python), *command, external=True)
+            except nox.command.CommandFailed:
+                failed.append(package.folder)
     if tried == 0:
         session.skip("no package has a release tag yet")
+    if failed:
+        session.error(f"failed with its oldest siblings: {', '.join(failed)}")
 
 
 @nox.session
