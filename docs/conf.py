@@ -35,6 +35,8 @@ autodoc_preserve_defaults = True
 # The build works without a network, so names of other projects cannot be looked up; our own must exist.
 # A name that a package exports resolves under the module that defines it as well; what remains of that form in a
 # signature is private to its package.
+# A short name in prose (`link_paths`) may be a field of two classes.
+suppress_warnings = ["ref.python"]
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!tensorphys).*"),
     (r"py:.*", r"tensorphys\w*\.\w+\.\w+"),
