@@ -20,7 +20,8 @@ class ArticulationLabels:
     Attributes:
         path: Path of the prim with the root schema, relative to the environment, like all paths here.
         fixed_base: Whether the root is tied to the world.
-        link_paths, link_names: Links, root first.
+        link_paths, link_names: Links, root first. Where a joint to the world can move, link 0 is a fixed base named
+            ``world`` that has no prim.
         link_parents: Parent of each link, −1 for the root.
         joint_paths, joint_names: Joints of the tree, in the order of the links they move.
         joint_types: :class:`tensorphys_scene.JointType` of each joint.
@@ -111,8 +112,8 @@ def label_articulations(template: Template, plan: TemplatePlan) -> tuple[Articul
 def _label(template: Template, plan: TemplatePlan, articulation: int) -> ArticulationLabels:
     first, end = (int(k) for k in plan.articulation_start[articulation : articulation + 2])
     dofs = slice(*plan.articulation_dof_start[articulation : articulation + 2])
-    bodies, joints, axes = template.bodies, template.joints, template.axes
-    link_paths = tuple(bodies.path[body] for body in plan.link_body[first:end])
+    joints, axes = template.joints, template.axes
+    link_paths = tuple(plan.link_path(template, link) for link in range(first, end))
     moves = (plan.joint_link >= first) & (plan.joint_link < end)
     moves[moves] = plan.link_parent[plan.joint_link[moves]] >= 0
     rows = np.flatnonzero(moves)

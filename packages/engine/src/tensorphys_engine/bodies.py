@@ -27,6 +27,9 @@ _LINK_COLUMNS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("max_depenetration_velocity", "bodies.max_depenetration_velocity", ()),
 )
 
+# A base has no body. It never moves, so only its frame counts.
+_BASE_COLUMNS: dict[str, float | Array] = {"mass": 1.0, "com": 0.0, "inertia": np.eye(3), "gravity": 0.0}
+
 _DOF_COLUMNS = (
     "armature",
     "lower",
@@ -71,6 +74,8 @@ def link_columns(numbering: Numbering) -> dict[str, Array]:
     }
     disabled = numbering.fill(links, "bodies.disable_gravity", "link_body", bool)
     columns["gravity"] = (~disabled).astype(np.float32)
+    for name, value in _BASE_COLUMNS.items():
+        columns[name][links.fill([plan.link_body[None] < 0 for plan in numbering.plans], bool)] = value
     # The mass of what never accelerates is not read; the model wants a positive one.
     immovable = links.fill([plan.link_immovable[None] for plan in numbering.plans], bool)
     columns["mass"][immovable & (columns["mass"] <= 0.0)] = 1.0
@@ -94,7 +99,22 @@ def _rest_poses(numbering: Numbering, template: int) -> Array:
     pose[:, child] = link_rest_pose(frame0.reshape(-1, 7), frame1.reshape(-1, 7), flipped).reshape(
         count, -1, 7
     )
+    on_base = np.flatnonzero((plan.link_parent >= 0) & (plan.link_body[plan.link_parent] < 0))
+    pose[:, on_base, :3] -= _base_positions(numbering, template, on_base)
     return pose
+
+
+def _base_positions(numbering: Numbering, template: int, links: Array) -> Array:
+    """Position of the base above each of the links: the world end of the joint, shape [1 or members, links, 3].
+
+    The base keeps the axes of the environment.
+    """
+    plan = numbering.plans[template]
+    joint = plan.link_joint[links]
+    frame0, frame1 = (
+        numbering.columns(template, f"joints.{name}")[:, joint, :3] for name in ("frame0", "frame1")
+    )
+    return np.where(plan.link_flipped[links][:, None], frame1, frame0)
 
 
 def dof_columns(numbering: Numbering) -> dict[str, Array]:
@@ -131,13 +151,13 @@ def initial_state(numbering: Numbering) -> InitialState:
     roots = [np.flatnonzero(plan.link_parent < 0) for plan in numbering.plans]
     bodies = [plan.link_body[root] for plan, root in zip(numbering.plans, roots, strict=True)]
     articulations, dofs, read = numbering.articulations, numbering.dofs, numbering.columns
-    poses = [_unit(read(t, "bodies.pose")[:, body]) for t, body in enumerate(bodies)]
+    poses = [_root_poses(numbering, t, root) for t, root in enumerate(roots)]
     velocities = []
     for t, (body, plan) in enumerate(zip(bodies, numbering.plans, strict=True)):
         linear, angular = np.broadcast_arrays(
             read(t, "bodies.linear_velocity")[:, body], read(t, "bodies.angular_velocity")[:, body]
         )
-        moving = ~plan.articulation_fixed[:, None]
+        moving = ~plan.articulation_fixed[:, None]  # a base is fixed
         velocities.append(np.concatenate((linear, angular), axis=-1) * moving)
     return InitialState(
         root_pose=articulations.fill(poses, np.float32, (7,)),
@@ -149,6 +169,22 @@ def initial_state(numbering: Numbering) -> InitialState:
     )
 
 
+def _root_poses(numbering: Numbering, template: int, roots: Array) -> Array:
+    """Pose of the root link of each articulation, shape [1 or members, articulations, 7]."""
+    plan = numbering.plans[template]
+    pose = _unit(numbering.columns(template, "bodies.pose")[:, plan.link_body[roots]])
+    is_base = plan.link_body[roots] < 0
+    if not is_base.any():
+        return pose
+    child = np.flatnonzero(np.isin(plan.link_parent, roots[is_base]))
+    position = _base_positions(numbering, template, child)
+    count = max(len(pose), len(position))
+    pose = np.broadcast_to(pose, (count, *pose.shape[1:])).copy()
+    pose[:, is_base] = transform_identity((1,))
+    pose[:, is_base, :3] = position
+    return pose
+
+
 def note_moved_roots(numbering: Numbering, findings: Findings) -> None:
     """Report each fixed base whose joint to the world stands elsewhere than the authored pose, which is kept."""
     environments = numbering.scene.environments
@@ -156,7 +192,9 @@ def note_moved_roots(numbering: Numbering, findings: Findings) -> None:
         users = numbering.links.members(template)
         if not users.size:
             continue
-        for row in np.flatnonzero((tables.links.parent < 0) & (tables.links.joint >= 0)):
+        on_world = np.flatnonzero((tables.links.parent < 0) & (tables.links.joint >= 0))
+        plan = numbering.plans[template]
+        for row in on_world[plan.link_parent[plan.body_link[tables.links.body[on_world]]] < 0]:
             joint, body = int(tables.links.joint[row]), int(tables.links.body[row])
             flipped = np.array([tables.joints.body0[joint] == body])
             frame0, frame1 = (_unit(f[joint][None]) for f in (tables.joints.frame0, tables.joints.frame1))

@@ -223,15 +223,15 @@ class Directory:
         """Prim path of a flat link, free bodies included."""
         environment, template, local = self._place(self.numbering.links, link)
         scene = self.numbering.scene
-        body = int(self.numbering.plans[template].link_body[local])
-        return scene.environments.path[environment] + scene.templates[template].bodies.path[body]
+        relative = self.numbering.plans[template].link_path(scene.templates[template], local)
+        return scene.environments.path[environment] + relative
 
     @cached_property
     def link_paths(self) -> list[str]:
         """Prim path of every link, free bodies included."""
         scene = self.numbering.scene
         relative = [
-            [template.bodies.path[body] for body in plan.link_body]
+            [plan.link_path(template, link) for link in range(len(plan.link_body))]
             for template, plan in zip(scene.templates, self.numbering.plans, strict=True)
         ]
         return _spread(scene.environments.path, scene.environments.template, relative)

@@ -143,13 +143,15 @@ def _name_bodies(
     numbers["joint"][prim] = joints
     numbers["articulation"][prim] = plan.link_articulation[plan.joint_link[joints]]
     role[prim] |= Role.JOINT
-    prim = prims(template.bodies.path, plan.link_body)
-    numbers["link"][prim] = np.arange(len(prim))
-    numbers["articulation"][prim] = plan.link_articulation
-    is_free = plan.articulation_row[plan.link_articulation] < 0
+    link = np.flatnonzero(plan.link_body >= 0)  # a base has no prim
+    prim = prims(template.bodies.path, plan.link_body[link])
+    articulation = plan.link_articulation[link]
+    numbers["link"][prim] = link
+    numbers["articulation"][prim] = articulation
+    is_free = plan.articulation_row[articulation] < 0
     role[prim] |= np.where(is_free, Role.FREE_BODY, Role.LINK).astype(np.int32)
-    role[prim[~is_free & (plan.link_parent < 0)]] |= Role.ROOT_LINK
-    role[prim[is_free & plan.articulation_fixed[plan.link_articulation]]] |= Role.KINEMATIC
+    role[prim[~is_free & (plan.link_parent[link] < 0)]] |= Role.ROOT_LINK
+    role[prim[is_free & plan.articulation_fixed[articulation]]] |= Role.KINEMATIC
     # Last: a prim that carries the root schema stands for that articulation, whatever else it is.
     prim = prims(template.articulations.path, np.arange(template.articulations.count))
     numbers["articulation"][prim] = np.arange(len(prim))

@@ -28,7 +28,8 @@ class TemplatePlan:
 
     Articulations: the authored ones in scene order, then one for each free body. Links: those of the
     articulations, in this order. Degrees of freedom: by link, then joint, then axis. Shapes: rows of the
-    template whose type is supported.
+    template whose type is supported. Where a joint to the world can move, a link without body, the *base*,
+    stands before the authored root and is the fixed root of the articulation.
 
     Attributes:
         types: Topology of each authored articulation.
@@ -36,7 +37,7 @@ class TemplatePlan:
         articulation_fixed: Whether the root is tied to the world or kinematic, shape [articulations].
         articulation_start: First local link of each articulation, one more at the end.
         articulation_dof_start: First local degree of freedom of each articulation, one more at the end.
-        link_body: Row in ``bodies``, shape [links].
+        link_body: Row in ``bodies``, −1 for a base, shape [links].
         link_articulation: Local articulation, shape [links].
         link_parent: Local link of the parent, −1 for a root, shape [links].
         link_joint: Row in ``joints`` of the first joint to the parent, −1 for a root, shape [links].
@@ -77,6 +78,14 @@ class TemplatePlan:
         """Whether a link is the root of a fixed or kinematic articulation, shape [links]."""
         return np.asarray(self.articulation_fixed[self.link_articulation] & (self.link_parent < 0))
 
+    def link_path(self, template: Template, link: int) -> str:
+        """Path of a local link relative to the environment; a base is the "world" below the root prim."""
+        body = int(self.link_body[link])
+        if body >= 0:
+            return template.bodies.path[body]
+        row = int(self.articulation_row[self.link_articulation[link]])
+        return f"{template.articulations.path[row]}/world"
+
 
 def plan_template(template: Template, prefix: str, findings: Findings) -> TemplatePlan:
     """Number the parts of a template.
@@ -112,25 +121,22 @@ class _Planner:
     def plan(self) -> TemplatePlan:
         template, links = self._template, self._template.links
         order = np.argsort(links.articulation, kind="stable")
-        local_of_row = np.empty(links.count, np.int64)
-        local_of_row[order] = np.arange(links.count)
-        authored = template.articulations.count
-        tree_bodies = links.body[order]
         self._check_links(order)
-        free = self._free_bodies(tree_bodies)
-        link_body = _ints(np.concatenate((tree_bodies, free)))
-        link_articulation = _ints(
-            np.concatenate((links.articulation[order], authored + np.arange(len(free))))
-        )
-        parent = np.full(len(link_body), -1, np.int32)
-        is_child = links.parent[order] >= 0
-        parent[: links.count][is_child] = local_of_row[links.parent[order][is_child]]
+        rows, articulation = self._rows(order)
+        authored = template.articulations.count
+        free = self._free_bodies()
+        parent = np.concatenate((self._parents(rows, articulation), np.full(len(free), -1, np.int32)))
+        # The row of a base is −1 and picks the last one, which is not used.
+        body = np.where(rows >= 0, links.body[rows], -1) if links.count else rows
+        link_body = _ints(np.concatenate((body, free)))
+        link_articulation = _ints(np.concatenate((articulation, authored + np.arange(len(free)))))
         body_link = np.full(template.bodies.count, -1, np.int32)
-        body_link[link_body] = np.arange(len(link_body))
+        body_link[link_body[link_body >= 0]] = np.flatnonzero(link_body >= 0)
         start = _ints(np.searchsorted(link_articulation, np.arange(authored + len(free) + 1)))
-        fixed = np.concatenate((self._fixed_bases(order, start), template.bodies.kinematic[free]))
-        joints = _TreeJoints(template.joints.count)
-        flipped = self._walk_joints(order, parent, joints)
+        fixed = np.concatenate((self._fixed_bases(order), template.bodies.kinematic[free]))
+        fixed[link_articulation[link_body < 0]] = True
+        joints = _TreeJoints(template.joints.count, len(link_body))
+        self._walk_joints(rows, parent, joints)
         dof_link = _ints(joints.dof_link)
         dof_start = _ints(np.searchsorted(dof_link, start))
         self._refuse_loose_joints(joints.joint_link)
@@ -144,10 +150,8 @@ class _Planner:
             link_body=link_body,
             link_articulation=link_articulation,
             link_parent=parent,
-            link_joint=_ints(
-                np.concatenate((np.where(is_child, links.joint[order], -1), np.full(len(free), -1)))
-            ),
-            link_flipped=flipped,
+            link_joint=joints.link_joint,
+            link_flipped=joints.link_flipped,
             dof_axis_row=_ints(joints.axis_row),
             dof_joint=_ints(joints.joint),
             dof_link=dof_link,
@@ -159,18 +163,51 @@ class _Planner:
             shape_base=shape_base,
         )
 
+    def _rows(self, order: npt.NDArray[np.intp]) -> tuple[IntArray, IntArray]:
+        """Row in ``links`` and articulation of each link, bases with row −1 before their authored roots."""
+        links = self._template.links
+        on_world = (links.parent[order] < 0) & (links.joint[order] >= 0)
+        first = links.joint[order]
+        end = first + links.joint_count[order]
+        movable = on_world & (
+            self._axes_start[np.where(on_world, end, 0)] > self._axes_start[np.where(on_world, first, 0)]
+        )
+        before = np.searchsorted(links.articulation[order], links.articulation[order][movable])
+        rows = np.insert(order, before, -1)
+        return _ints(rows), _ints(
+            np.insert(links.articulation[order], before, links.articulation[order][movable])
+        )
+
+    def _parents(self, rows: IntArray, articulation: IntArray) -> IntArray:
+        links = self._template.links
+        local_of_row = np.empty(links.count, np.int32)
+        local_of_row[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+        base = np.full(self._template.articulations.count, -1, np.int32)
+        base[articulation[rows < 0]] = np.flatnonzero(rows < 0)
+        parent = np.full(len(rows), -1, np.int32)
+        for local in np.flatnonzero(rows >= 0):
+            row = int(links.parent[rows[local]])
+            parent[local] = local_of_row[row] if row >= 0 else base[articulation[local]]
+        return parent
+
     def _path(self, path: str) -> str:
         return self._prefix + path
 
     def _check_links(self, order: npt.NDArray[np.intp]) -> None:
         links, bodies = self._template.links, self._template.bodies
-        counts = np.bincount(links.body, minlength=bodies.count) if links.count else np.zeros(0)
+        counts = np.bincount(links.body, minlength=bodies.count)
         for body in np.flatnonzero(counts > 1):
             raise BuildError(f"{self._path(bodies.path[body])} is a link of two articulations")
         empty = np.setdiff1d(np.arange(self._template.articulations.count), links.articulation)
         if empty.size:
             path = self._template.articulations.path[int(empty[0])]
             raise BuildError(f"articulation {self._path(path)} has no links")
+        roots = np.bincount(
+            links.articulation[links.parent < 0], minlength=self._template.articulations.count
+        )
+        for articulation in np.flatnonzero(roots != 1):
+            path = self._path(self._template.articulations.path[articulation])
+            raise BuildError(f"articulation {path} has {roots[articulation]} root links, expected 1")
         for row in order:
             parent = int(links.parent[row])
             if parent >= 0 and links.articulation[parent] != links.articulation[row]:
@@ -181,67 +218,48 @@ class _Planner:
                     "a link of an articulation cannot be disabled; it is simulated",
                 )
 
-    def _free_bodies(self, tree_bodies: IntArray) -> npt.NDArray[np.intp]:
-        bodies = self._template.bodies
-        is_free = bodies.enabled.copy()
-        is_free[tree_bodies] = False
+    def _free_bodies(self) -> npt.NDArray[np.intp]:
+        is_free = self._template.bodies.enabled.copy()
+        is_free[self._template.links.body] = False
         return np.flatnonzero(is_free)
 
-    def _fixed_bases(self, order: npt.NDArray[np.intp], start: IntArray) -> BoolArray:
+    def _fixed_bases(self, order: npt.NDArray[np.intp]) -> BoolArray:
         """Whether each authored articulation is fixed; a kinematic root link counts as fixed."""
-        template = self._template
+        template, links = self._template, self._template.links
         fixed = template.articulations.fixed_base.copy()
-        kinematic = template.bodies.kinematic[template.links.body[order]]
-        for local in np.flatnonzero(kinematic):
-            row = order[local]
-            path = self._path(template.links.path[row])
-            if template.links.parent[row] >= 0:
+        for row in order[template.bodies.kinematic[links.body[order]]]:
+            path = self._path(links.path[row])
+            if links.parent[row] >= 0:
                 self._findings.note(path, "a link below the root cannot be kinematic; it is dynamic")
-            elif not fixed[template.links.articulation[row]]:
-                fixed[template.links.articulation[row]] = True
+            elif not fixed[links.articulation[row]]:
+                fixed[links.articulation[row]] = True
                 self._findings.note(path, "a kinematic root link makes the articulation a fixed base")
-        for articulation in range(template.articulations.count):
-            roots = (template.links.parent[order[start[articulation] : start[articulation + 1]]] < 0).sum()
-            if roots != 1:
-                path = self._path(template.articulations.path[articulation])
-                raise BuildError(f"articulation {path} has {roots} root links, expected 1")
         return fixed
 
-    def _walk_joints(self, order: npt.NDArray[np.intp], parent: IntArray, joints: _TreeJoints) -> BoolArray:
-        """Collect the degrees of freedom of each link; returns which links have a flipped joint."""
+    def _walk_joints(self, rows: IntArray, parent: IntArray, joints: _TreeJoints) -> None:
+        """Collect the degrees of freedom of each link."""
         links = self._template.links
-        flipped = np.zeros(len(parent), bool)
-        for local, row in enumerate(order):
+        for local in np.flatnonzero(rows >= 0):
+            row = rows[local]
             first = int(links.joint[row])
             if parent[local] < 0:
-                self._root_joint(row, first, local, joints)
+                if first >= 0:
+                    joints.joint_link[first] = local
                 continue
             if first < 0:
                 raise BuildError(f"link {self._path(links.path[row])} has a parent but no joint")
-            child, parent_body = int(links.body[row]), int(links.body[links.parent[row]])
+            up = int(links.parent[row])
+            child, parent_body = int(links.body[row]), int(links.body[up]) if up >= 0 else -1
+            joints.link_joint[local] = first
             for joint in range(first, first + int(links.joint_count[row])):
-                is_flipped = self._orientation(joint, child, parent_body)
+                flipped = self._orientation(joint, child, parent_body)
                 if joint == first:
-                    flipped[local] = is_flipped
+                    joints.link_flipped[local] = flipped
                 self._check_type(joint)
                 joints.joint_link[joint] = local
-                rows = self._axes_order[self._axes_start[joint] : self._axes_start[joint + 1]]
+                axes = self._axes_order[self._axes_start[joint] : self._axes_start[joint + 1]]
                 # Axes compose from body 0 to body 1, the tree from parent to child.
-                joints.add(rows[::-1] if is_flipped else rows, joint, local, is_flipped)
-        return flipped
-
-    def _root_joint(self, row: int, joint: int, local: int, joints: _TreeJoints) -> None:
-        if joint < 0:
-            return
-        path = self._path(self._template.joints.path[joint])
-        joints.joint_link[joint] = local
-        if self._axes_start[joint] != self._axes_start[joint + 1]:
-            self._findings.refuse(
-                "joints between the world and a root link that can move",
-                path,
-                "a movable joint between the world and the root link of an articulation is not supported; "
-                "join a fixed base link to the world",
-            )
+                joints.add(axes[::-1] if flipped else axes, joint, int(local), flipped)
 
     def _orientation(self, joint: int, child: int, parent: int) -> bool:
         """Whether body 1 of a joint is the parent."""
@@ -251,9 +269,10 @@ class _Planner:
         if ends == (child, parent):
             return True
         names = self._template.bodies.path
+        first = self._path(names[parent]) if parent >= 0 else "the world"
         raise BuildError(
             f"joint {self._path(self._template.joints.path[joint])} does not join "
-            f"{self._path(names[parent])} and {self._path(names[child])}, as the articulation says"
+            f"{first} and {self._path(names[child])}, as the articulation says"
         )
 
     def _check_type(self, joint: int) -> None:
@@ -295,12 +314,14 @@ class _Planner:
 class _TreeJoints:
     """Degrees of freedom in the order of the links."""
 
-    def __init__(self, joint_count: int) -> None:
+    def __init__(self, joint_count: int, link_count: int) -> None:
         self.axis_row: list[int] = []
         self.joint: list[int] = []
         self.dof_link: list[int] = []
         self.flipped: list[bool] = []
         self.joint_link = np.full(joint_count, -1, np.int32)
+        self.link_joint = np.full(link_count, -1, np.int32)
+        self.link_flipped = np.zeros(link_count, bool)
 
     def add(self, rows: npt.NDArray[np.intp], joint: int, link: int, flipped: bool) -> None:
         self.axis_row += rows.tolist()
