@@ -13,10 +13,12 @@ from tensorphys.metatype import ArticulationMetatype, metatype_of
 if TYPE_CHECKING:
     from tensorphys_engine import ArticulationInfo, ArticulationLabels, Simulation
 
-__all__ = ["Catalog"]
+__all__ = ["FLOAT_MAX", "Catalog"]
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
+FLOAT_MAX = float(np.finfo(np.float32).max)
+"""What stands for a bound that does not exist, in the model and in the arrays of views."""
 
 
 class Catalog:
@@ -51,7 +53,7 @@ class Catalog:
         self.floating: npt.NDArray[np.bool_] = velocity_count > self.dof_count
         self.link_articulation: IntArray = np.array(model.link_articulation.numpy())
         limits = np.stack([getattr(model, name).numpy() for name in ("dof_lower", "dof_upper")], axis=-1)
-        self.dof_limited: npt.NDArray[np.bool_] = np.isfinite(limits).any(axis=-1)
+        self.dof_limited: npt.NDArray[np.bool_] = (np.abs(limits) < FLOAT_MAX).any(axis=-1)
         self._metatypes: dict[int, tuple[ArticulationLabels, ArticulationMetatype]] = {}
 
     @cached_property

@@ -16,31 +16,25 @@ __all__ = ["ArticulationMetatype", "dof_paths_of", "metatype_of", "unique_names"
 
 
 def unique_names(names: Iterable[str]) -> list[str]:
-    """Names with ``_0``, ``_1``, ... appended to each one that occurs several times.
+    """Names, all different: one that was there before gets the first of ``_0``, ``_1``, ... that is free.
 
     Args:
         names: Names, repeated or not.
 
     Returns:
-        As many names, all different.
+        As many names, in order.
     """
-    given = list(names)
-    counts = Counter(given)
-    taken = set(given)
-    numbers = dict.fromkeys(counts, 0)
-    result = []
-    for name in given:
-        if counts[name] == 1:
-            result.append(name)
-            continue
-        candidate = f"{name}_{numbers[name]}"
-        while candidate in taken:
-            numbers[name] += 1
-            candidate = f"{name}_{numbers[name]}"
-        numbers[name] += 1
-        taken.add(candidate)
-        result.append(candidate)
-    return result
+    result: dict[str, None] = {}
+    for name in names:
+        unique, number = name, 0
+        while unique in result:
+            unique, number = f"{name}_{number}", number + 1
+        result[unique] = None
+    return list(result)
+
+
+def _leaf(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -122,11 +116,11 @@ def metatype_of(labels: ArticulationLabels) -> ArticulationMetatype:
     for joint, rotational in zip(labels.dof_joints.tolist(), labels.dof_rotational.tolist(), strict=True):
         of_joint[joint].append(rotational)
     counts = [len(kinds) for kinds in of_joint]
-    names = list(labels.link_names)
+    names = unique_names(map(_leaf, labels.link_paths))
     return ArticulationMetatype(
         link_names=names,
         link_parents=[names[parent] if parent >= 0 else "" for parent in labels.link_parents.tolist()],
-        joint_names=list(labels.joint_names),
+        joint_names=unique_names(map(_leaf, labels.joint_paths)),
         dof_names=unique_names(labels.dof_names),
         joint_types=[_joint_type(kinds) for kinds in of_joint],
         joint_dof_offsets=[sum(counts[:joint]) for joint in range(len(counts))],

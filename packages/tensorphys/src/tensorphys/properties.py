@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
+from tensorphys.catalog import FLOAT_MAX
 from tensorphys.core import Core
 from tensorphys.errors import DataError
 from tensorphys.fields import Field
@@ -24,7 +25,6 @@ __all__ = ["Properties"]
 
 Values = npt.NDArray[Any]
 _DTYPES = {"float32": wp.float32, "uint8": wp.uint8}
-FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
 class Properties:
@@ -121,7 +121,7 @@ class Properties:
                 good.all(axis=1), values, what, "a positive number" if positive else "no negative number"
             )
             if field.conversion == "bounded":
-                values = np.where(values >= FLOAT_MAX, np.inf, values)
+                values = np.minimum(values, FLOAT_MAX)
             self._store(field.source, slots, values[:, 0])
 
     def _write_limits(self, slots: Values, values: Values, what: str) -> None:
@@ -133,7 +133,7 @@ class Properties:
                 what,
                 (~limited).sum(),
             )
-        bounded = np.where(np.abs(values) >= FLOAT_MAX, np.copysign(np.inf, values), values)
+        bounded = np.clip(values, -FLOAT_MAX, FLOAT_MAX)
         self._store("model.dof_lower", slots[limited], bounded[limited, 0])
         self._store("model.dof_upper", slots[limited], bounded[limited, 1])
 

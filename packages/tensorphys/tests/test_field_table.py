@@ -1,0 +1,106 @@
+"""Every field of the tables through every frontend: shape, type, pointer, round trip, rows that stay."""
+
+import inspect
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorphys import ArticulationView, RigidBodyView
+from tensorphys.fields import ARTICULATION_FIELDS, RIGID_BODY_FIELDS, Field
+
+COUNT = 4
+
+
+@pytest.fixture
+def world(stages: SimpleNamespace, arrays: Any) -> SimpleNamespace:
+    def fill(path: str, number: int) -> None:
+        stage.body(f"{path}/ball", (0, 0, 9), mass=2.0, inertia=(0.1, 0.2, 0.3), axes=(0.5, 0.5, 0.5, 0.5))
+        stage.cart_pole(
+            f"{path}/cartpole",
+            cart={"drive": {"type": "force", "stiffness": 10.0, "damping": 2.0}},
+            pole={"limits": (-120, 150), "drive": {"type": "acceleration", "maxForce": 5.0}},
+        )
+
+    stage = stages.Author.new()
+    stage.environments(COUNT, fill)
+    sim = stages.view(arrays, stage, environments="/envs/*")
+    return SimpleNamespace(
+        articulation=sim.create_articulation_view("/envs/*/cartpole"),
+        body=sim.create_rigid_body_view("/envs/*/ball"),
+        arrays=arrays,
+    )
+
+
+def _cases() -> list[Any]:
+    tables = (("articulation", ARTICULATION_FIELDS), ("body", RIGID_BODY_FIELDS))
+    return [
+        pytest.param(kind, field, id=f"{kind}-{field.name}")
+        for kind, table in tables
+        for field in table.values()
+    ]
+
+
+def _changed(field: Field, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Other values that the field can take."""
+    factor = rng.uniform(0.5, 0.9, values.shape[:1]).astype(np.float32).reshape(-1, *[1] * (values.ndim - 1))
+    if field.conversion == "flag":
+        return 1 - values
+    if field.conversion in ("pose", "com"):
+        result = values.copy()
+        result[..., :3] += factor
+        return result
+    if field.conversion == "limits":
+        return np.where(np.abs(values) > 1e30, values, values * factor)
+    return np.where(values == 0.0, factor, values * factor) if field.name != "inertias" else values * factor
+
+
+@pytest.mark.parametrize(("kind", "field"), _cases())
+def test_field(world: SimpleNamespace, kind: str, field: Field) -> None:
+    view, arrays = getattr(world, kind), world.arrays
+    get = getattr(view, f"get_{field.name}")
+    items = {"row": 1, "link": 3, "dof": 2}[field.items]
+    first = get()
+    assert tuple(first.shape) == field.shape(COUNT, items)
+    assert arrays.host(first).dtype == np.dtype(field.dtype)
+    pointer = arrays.data_pointer(first)
+    again = get()
+    assert again is first
+    assert arrays.data_pointer(again) == pointer
+    before = arrays.host(first)
+    assert np.isfinite(before).all()
+    setter = getattr(view, f"set_{field.name}", None) if field.writable else None
+    if not field.writable:
+        assert not hasattr(view, f"set_{field.name}")
+        return
+    assert setter is not None
+    setter(first, None)
+    np.testing.assert_array_equal(arrays.host(get()), before)
+    if field.name == "root_velocities":  # the base of a cart-pole is fixed: nothing is to be set
+        return
+    wanted = _changed(field, before, np.random.default_rng(5))
+    assert (wanted != before).any()
+    setter(arrays.make(wanted, field.dtype), arrays.rows([3, 1]))
+    expected = before.copy()
+    expected[[1, 3]] = wanted[[1, 3]]
+    np.testing.assert_allclose(arrays.host(get()), expected, rtol=2e-6, atol=1e-7)
+    # A buffer that was handed out is the user's: writing into it changes nothing until it is set.
+    mine = get()
+    host = mine if arrays.name == "numpy" else mine.numpy()
+    host[...] = 0
+    np.testing.assert_allclose(arrays.host(get()), expected, rtol=2e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("view", "table"), [(ArticulationView, ARTICULATION_FIELDS), (RigidBodyView, RIGID_BODY_FIELDS)]
+)
+def test_views_and_tables_agree(view: type, table: dict[str, Field]) -> None:
+    """Each field has its methods with the parameters of the API, and no method lacks a field."""
+    methods = {name for name, _ in inspect.getmembers(view, inspect.isfunction)}
+    expected = {f"get_{field.name}" for field in table.values()}
+    expected |= {f"set_{field.name}" for field in table.values() if field.writable}
+    assert {name for name in methods if name.startswith(("get_", "set_"))} - {"get_metatype"} == expected
+    for name in expected:
+        parameters = list(inspect.signature(getattr(view, name)).parameters)
+        assert parameters == (["self"] if name.startswith("get_") else ["self", "data", "indices"])
