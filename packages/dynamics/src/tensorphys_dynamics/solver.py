@@ -47,7 +47,7 @@ class Solver:
             control: Inputs.
             contacts: Contacts that the caller refreshes before each step; None for none.
             substeps: Substeps of one pass over the rows.
-            velocity_passes: Passes without position bias at the end of a step.
+            velocity_passes: Passes without position bias at the end of each substep.
             time_step: First length of a step [s].
             bounce_threshold: Approach speed above which restitution acts [m/s].
 
@@ -109,11 +109,17 @@ class Solver:
                 inputs = [model.tables, model.data, state, scratch, self._contact]
                 inputs += [self.time_step, self.bounce_threshold, self.substeps]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
-            passes = self.velocity_passes if substep == self.substeps - 1 else 0
             self._launch(
                 sweep.sweep_environment,
                 model.environment_count,
-                [model.tables, model.data, self._contact, self.time_step, self.substeps, passes],
+                [
+                    model.tables,
+                    model.data,
+                    self._contact,
+                    self.time_step,
+                    self.substeps,
+                    self.velocity_passes,
+                ],
                 [state, scratch, self._rows],
             )
         if self._slots:

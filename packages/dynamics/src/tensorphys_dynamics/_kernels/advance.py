@@ -85,7 +85,7 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
     root = t.type_root[kind]
     start = t.articulation_velocity[a]
     from_u(t, w, a, w.u_drift, w.free_velocity)
-    bounded = clamp_velocities(t, m, a, w.free_velocity)
+    clamp_velocities(t, m, a, w.free_velocity)
     if root == 6:
         linear = wp.vec3(w.free_velocity[start], w.free_velocity[start + 1], w.free_velocity[start + 2])
         angular = wp.vec3(w.free_velocity[start + 3], w.free_velocity[start + 4], w.free_velocity[start + 5])

@@ -1,8 +1,8 @@
 """The sweep over all rows of an environment: drive bounds, contacts with friction, joint limits.
 
 Projected Gauss–Seidel in u over small substeps, warm started, one pass each [Macklin et al. 2019]. A pass with
-position bias gives the velocity that positions move by; at the end of a step passes without bias take the
-velocity of the position correction out again.
+position bias gives the velocity that positions move by; passes without bias then take the velocity of the position
+correction out again.
 """
 
 import warp as wp
@@ -19,7 +19,12 @@ from tensorphys_dynamics._kernels.smooth import LOADED_SATURATION
 
 wp.set_module_options({"enable_backward": False})
 
-PUSH = wp.constant(0.2)  # fraction of a penetration that is removed in a substep
+# A penetrated contact is a spring of damping ratio 3 and frequency 1 / h rad/s: stiff against the substep, yet the
+# impulse it is started with decays, without which one pass over a stack keeps feeding its own error
+# (docs/architecture.md). Of the penetration PUSH is removed in a substep, of the impulse SOFT decays.
+DAMPING_RATIO = 3.0
+PUSH = wp.constant(1.0 / (2.0 * DAMPING_RATIO + 1.0))
+SOFT = wp.constant(1.0 / (2.0 + 2.0 * DAMPING_RATIO))
 
 
 @wp.func
@@ -99,7 +104,10 @@ def solve_contact(
     v = contact_velocity(t, w, r, slot)
     old = r.impulse[slot]
     inverse = r.inverse[slot]
-    normal = wp.max(0.0, old[0] - (v[0] - contact_target(m, k, r, slot, h, biased)) * inverse[0])
+    soft = wp.where(biased == 1 and r.separation[slot] <= 0.0 and r.bounce[slot] < 0.0, SOFT, 0.0)
+    normal = wp.max(
+        0.0, (1.0 - soft) * (old[0] - (v[0] - contact_target(m, k, r, slot, h, biased)) * inverse[0])
+    )
     dn = normal - old[0]
     tangential = friction(
         old, v, dn, inverse, r.coupling[slot], normal, k.static_friction[slot], k.dynamic_friction[slot]
@@ -107,6 +115,23 @@ def solve_contact(
     new = wp.vec3(normal, tangential[0], tangential[1])
     apply_contact(t, w, r, slot, new - old)
     r.impulse[slot] = new
+
+
+@wp.func
+def contact_pass(
+    t: Tables,
+    m: ModelData,
+    w: Scratch,
+    k: ContactData,
+    r: ContactRows,
+    environment: int,
+    h: float,
+    biased: int,
+):
+    """Solve all contacts of an environment once, in the order of their keys."""
+    start = k.slot_start[environment]
+    for slot in range(start, start + k.count[environment]):
+        solve_contact(t, m, w, k, r, slot, h, biased)
 
 
 @wp.func
@@ -182,7 +207,7 @@ def dof_pass(
     kind_of_row: int,
     biased: int,
 ):
-    """Solve all drive rows (2) or limit rows (1) of an environment, or warm start the limits (0)."""
+    """Solve all drive rows (2) or limit rows (1) of an environment."""
     for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
         kind = t.articulation_type[a]
         for i in range(t.type_root[kind], t.type_velocities[kind]):
@@ -193,10 +218,24 @@ def dof_pass(
                     solve_slack(t, m, w, a, i, h)
                 elif kind_of_row == 1 and (flag & 1) == 1:
                     solve_limit(t, m, s, w, a, i, h, biased)
-                elif kind_of_row == 0 and (flag & 1) == 1:
-                    impulse = h * s.dof_limit_force[t.articulation_dof[a] + i - t.type_root[kind]]
-                    w.dof_limit_impulse[index] = impulse
-                    apply_dof(t, w, a, i, impulse)
+
+
+@wp.func
+def warm_start(
+    t: Tables, s: StateData, w: Scratch, k: ContactData, r: ContactRows, environment: int, h: float
+):
+    """Start from the impulses of the last substep."""
+    start = k.slot_start[environment]
+    for slot in range(start, start + k.count[environment]):
+        apply_contact(t, w, r, slot, r.impulse[slot])
+    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
+        kind = t.articulation_type[a]
+        for i in range(t.type_root[kind], t.type_velocities[kind]):
+            index = t.articulation_velocity[a] + i
+            if (w.dof_row_flag[index] & 1) == 1:
+                impulse = h * s.dof_limit_force[t.articulation_dof[a] + i - t.type_root[kind]]
+                w.dof_limit_impulse[index] = impulse
+                apply_dof(t, w, a, i, impulse)
 
 
 @wp.func
@@ -244,22 +283,18 @@ def sweep_environment(
     w: Scratch,
     r: ContactRows,
 ):
-    """One pass over the rows of an environment, and the passes without bias of the last substep."""
+    """One pass over the rows of an environment, and passes without bias."""
     environment = wp.tid()
     h = time_step[0] / float(substeps)
     start = k.slot_start[environment]
     count = k.count[environment]
-    for i in range(count):
-        apply_contact(t, w, r, start + i, r.impulse[start + i])
-    dof_pass(t, m, s, w, environment, h, 0, 1)
+    warm_start(t, s, w, k, r, environment, h)
     dof_pass(t, m, s, w, environment, h, 2, 1)
-    for i in range(count):
-        solve_contact(t, m, w, k, r, start + i, h, 1)
+    contact_pass(t, m, w, k, r, environment, h, 1)
     dof_pass(t, m, s, w, environment, h, 1, 1)
     copy_u(t, w, environment)
     for repeat in range(relaxations):
-        for i in range(count):
-            solve_contact(t, m, w, k, r, start + i, h, 0)
+        contact_pass(t, m, w, k, r, environment, h, 0)
         dof_pass(t, m, s, w, environment, h, 1, 0)
     for i in range(count):
         slot = start + i
