@@ -125,8 +125,9 @@ def _deepest_axis(a: _Body, b: _Body) -> float:
     axes += list(a.rotation.T) if a.kind == ShapeType.BOX else []
     axes += list(b.rotation.T) if b.kind == ShapeType.BOX else []
     between = b.position - a.position
-    # Cores without volume: the plane through them, and the direction across them.
+    # Cores without volume: the plane through them, and directions across them.
     axes += [between - u * (u @ between) for u in directions_a + directions_b] + [between]
+    axes += [e - u * (u @ e) for u in directions_a + directions_b for e in np.eye(3)]
     best = -np.inf
     for axis in axes:
         length = np.linalg.norm(axis)

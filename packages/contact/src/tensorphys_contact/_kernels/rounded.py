@@ -57,14 +57,19 @@ def segment_contacts(half_f: float, half_o: float, t: wp.vec3, u: wp.vec3) -> wp
 
 
 @wp.func
-def axis_normal(d: wp.vec3, length: float, u: wp.vec3) -> wp.vec3:
-    """Direction from f to o; across both axes where these cross each other."""
+def axis_normal(d: wp.vec3, length: float, u: wp.vec3, radius: float) -> wp.vec3:
+    """Direction from f to o, across both axes where these meet.
+
+    ``d`` is noise where it is tiny beside the sum of the radii.
+    """
     n = wp.vec3(1.0, 0.0, 0.0)
     across = wp.sqrt(u[0] * u[0] + u[1] * u[1])
-    if length > 1.0e-12:
+    if length > 1.0e-5 * radius:
         n = d / length
     elif across > 1.0e-3:
         n = wp.vec3(-u[1] / across, u[0] / across, 0.0)
+        if wp.dot(n, d) < 0.0:
+            n = -n
     return n
 
 
@@ -121,7 +126,7 @@ def collide_rounded(
             length = wp.length(d)
             separation = length - size_f[0] - size_o[0]
             if separation < limit:
-                n = axis_normal(d, length, u)
+                n = axis_normal(d, length, u, size_f[0] + size_o[0])
                 point_o = wp.vec3(0.0, 0.0, r) - wp.quat_rotate_inv(q, n) * size_o[0]
                 store_point(
                     slot_start[pair] + count,
