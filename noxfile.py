@@ -91,7 +91,7 @@ def integration(session: nox.Session) -> None:
             _build_wheel(session, ROOT / "packages" / package, pathlib.Path(folder)) for package in PACKAGES
         ]
         _install(session, *map(str, wheels))
-    _pytest(session, "-m", "not slow", "integration_tests")
+    _pytest(session, "-m", "not slow and not robots", "integration_tests")
 
 
 def _build_wheel(session: nox.Session, source: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
@@ -190,6 +190,17 @@ def peers(session: nox.Session) -> None:
     """Tests marked peers: against other engines, which no package depends on."""
     _install_editable(session, PACKAGES, "pin", "mujoco", *TEST_TOOLS)
     _pytest(session, "-m", "peers", "packages", "integration_tests", none_is_fine=True)
+
+
+@nox.session
+def robots(session: nox.Session) -> None:
+    """Fetch and convert real robots, and run the tests marked robots on them."""
+    folder = ROOT / ".nox" / "fetched_robots"
+    # In a process of its own: the converters get an environment that has nothing of this one.
+    session.run(sys.executable, "tools/fetch_robots.py", str(folder), external=True)
+    _install_editable(session, PACKAGES, *TEST_TOOLS)
+    session.env["TENSORPHYS_ROBOTS"] = str(folder)
+    _pytest(session, "-m", "robots", "packages", "integration_tests")
 
 
 @nox.session(reuse_venv=False)
