@@ -10,6 +10,7 @@ import tensorphys_contact as tc
 from tensorphys_contact import ShapeType
 
 mujoco = pytest.importorskip("mujoco")
+pytestmark = pytest.mark.peers
 
 COUNT, OFFSET = 500, 0.05
 GEOM = {

@@ -199,6 +199,18 @@ def box_segment_contacts(
     return wp.vec3(s, s, 1.0)
 
 
+@wp.func
+def way_out(p: wp.vec3, half: wp.vec3, fixed: wp.vec4) -> wp.vec4:
+    """Unit direction from the box to a point of the segment, and the distance along it."""
+    n = wp.vec3(fixed[0], fixed[1], fixed[2])
+    if n[0] != 0.0 or n[1] != 0.0 or n[2] != 0.0:
+        reach = wp.vec3(wp.abs(n[0]), wp.abs(n[1]), wp.abs(n[2]))
+        return wp.vec4(n[0], n[1], n[2], wp.dot(n, p) - wp.dot(reach, half))
+    n = p - clamp_to_box(p, half)
+    distance = wp.length(n)
+    return wp.vec4(n[0] / distance, n[1] / distance, n[2] / distance, distance)
+
+
 @wp.kernel
 def collide_rounded_boxes(
     family: wp.array[wp.int32],
@@ -250,14 +262,9 @@ def collide_rounded_boxes(
         q_f = pair_rotation(shape_body[f], body_pose, local_f)
         for k in range(2):
             p = t + u * spots[k]
-            n = p - clamp_to_box(p, half)
-            distance = wp.length(n)
-            if fixed[0] != 0.0 or fixed[1] != 0.0 or fixed[2] != 0.0:
-                n = wp.vec3(fixed[0], fixed[1], fixed[2])
-                reach = wp.vec3(wp.abs(n[0]), wp.abs(n[1]), wp.abs(n[2]))
-                distance = wp.dot(n, p) - wp.dot(reach, half)
-            else:
-                n = n / distance
+            way = way_out(p, half, fixed)
+            n = wp.vec3(way[0], way[1], way[2])
+            distance = way[3]
             separation = distance - radius
             if float(k) < spots[2] and separation < limit:
                 point_o = wp.vec3(0.0, 0.0, spots[k]) - wp.quat_rotate_inv(q, n) * radius
