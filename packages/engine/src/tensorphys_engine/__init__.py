@@ -4,6 +4,8 @@ from tensorphys_engine.articulation_info import ArticulationInfo, ArticulationLa
 from tensorphys_engine.directory import Directory, Entity, EntityColumns
 from tensorphys_engine.errors import (
     BuildError,
+    ContactOverflowError,
+    ContactOverflowWarning,
     EngineError,
     PathError,
     StepError,
@@ -19,6 +21,8 @@ __all__ = [
     "ArticulationInfo",
     "ArticulationLabels",
     "BuildError",
+    "ContactOverflowError",
+    "ContactOverflowWarning",
     "Directory",
     "EngineError",
     "Entity",

@@ -136,3 +136,18 @@ def _link_radius(numbering: Numbering, shapes: ShapeColumns) -> npt.NDArray[np.f
     moving = shapes.shape_body >= 0
     np.maximum.at(radius, shapes.shape_body[moving], shapes.radius[moving].astype(np.float32))
     return radius
+
+
+def authored_counts(scene: Scene) -> tuple[int | None, int | None]:
+    """Largest authored numbers of position and velocity iterations of all templates in use."""
+    result = []
+    for name in ("position_iterations", "velocity_iterations"):
+        values = [
+            int(value)
+            for template in np.unique(scene.environments.template)
+            for table in (scene.templates[template].bodies, scene.templates[template].articulations)
+            for value in getattr(table, name)
+            if value >= 0
+        ]
+        result.append(max(values, default=None))
+    return result[0], result[1]

@@ -26,3 +26,11 @@ class PathError(EngineError, KeyError):
 
 class UnsupportedWarning(UserWarning):
     """Something of the scene is left out of the simulation; ``Simulation.findings`` lists all of it by prim."""
+
+
+class ContactOverflowError(EngineError, RuntimeError):
+    """More contacts than the buffers hold; the text names the buffer, an environment and the needed size."""
+
+
+class ContactOverflowWarning(UserWarning):
+    """More contacts than the buffers hold; the deepest were kept."""

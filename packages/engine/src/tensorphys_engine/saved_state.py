@@ -29,23 +29,26 @@ class SavedState:
     """State of a simulation at one time; arrays are on the device of the simulation.
 
     Attributes:
-        state: State, inputs and warm starts by name.
+        state: State and inputs by name.
+        warm_start: Contact impulses that the next step starts from, by name, one value a slot.
+        slot_start: First contact slot of each environment.
         parameters: Masses, gains, limits, materials, gravity and the like by name; empty where they were not saved.
         time: Simulated time [s].
         step_count: Steps so far.
     """
 
-    state: Mapping[str, wp.array]
-    parameters: Mapping[str, wp.array]
+    state: Mapping[str, Any]
+    warm_start: Mapping[str, Any]
+    slot_start: Any
+    parameters: Mapping[str, Any]
     time: float
     step_count: int
 
 
-def state_arrays(state: State, control: Control, solver: Solver) -> dict[str, Any]:
-    """Arrays that a step changes and the next one reads."""
+def state_arrays(state: State, control: Control) -> dict[str, Any]:
+    """Arrays of state and inputs that the next step reads, warm starts aside."""
     result = {f"state.{name}": getattr(state, name) for name in state.names}
-    result |= {f"control.{name}": getattr(control, name) for name in _CONTROL}
-    return result | {f"warm_start.{name}": array for name, array in solver.warm_start().items()}
+    return result | {f"control.{name}": getattr(control, name) for name in _CONTROL}
 
 
 def parameter_arrays(model: Model, contact_model: ContactModel, solver: Solver) -> dict[str, Any]:
@@ -61,16 +64,20 @@ def copies(arrays: Mapping[str, Any]) -> dict[str, Any]:
     return {name: wp.clone(array) for name, array in arrays.items()}
 
 
-def restore(arrays: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
-    """Write saved values into arrays in place.
+def check_match(arrays: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
+    """Check that saved values fit.
 
     Raises:
-        StepError: If the saved values are of another scene.
+        StepError: If they are of another scene.
     """
     for name, array in arrays.items():
         other = saved.get(name)
         if other is None or other.shape != array.shape or other.dtype != array.dtype:
             found = "nothing" if other is None else f"shape {other.shape}"
             raise StepError(f"saved state of another scene: {name} has shape {array.shape}, saved is {found}")
+
+
+def overwrite(arrays: Mapping[str, Any], saved: Mapping[str, Any]) -> None:
+    """Write saved values into arrays in place."""
     for name, array in arrays.items():
         wp.copy(array, saved[name])

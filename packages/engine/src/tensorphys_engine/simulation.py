@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from typing import Any
+import warnings
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +16,31 @@ from tensorphys_contact import Contacts
 from tensorphys_dynamics import Control, Solver, State
 from tensorphys_engine._kernels.margins import motion_margin
 from tensorphys_engine.articulation_info import ArticulationInfo
-from tensorphys_engine.build import BuiltScene, build_scene
+from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
+from tensorphys_engine.contact_buffers import (
+    allocate_contacts,
+    grown_contacts,
+    holds_all,
+    move_warm_start,
+    overflow_text,
+)
 from tensorphys_engine.directory import Directory, Entity
-from tensorphys_engine.errors import StepError
+from tensorphys_engine.errors import ContactOverflowError, ContactOverflowWarning, StepError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.name_tree import SceneTree
-from tensorphys_engine.saved_state import SavedState, copies, parameter_arrays, restore, state_arrays
+from tensorphys_engine.saved_state import (
+    SavedState,
+    check_match,
+    copies,
+    overwrite,
+    parameter_arrays,
+    state_arrays,
+)
 from tensorphys_scene import Scene
 
+OnOverflow = Literal["grow", "raise", "warn"]
+
+_LOGGER = logging.getLogger(__name__)
 _DEFAULT_SUBSTEPS = 4
 _DEFAULT_VELOCITY_PASSES = 1
 
@@ -31,13 +50,17 @@ class Simulation:
 
     A step is one recorded graph: contacts are found, then the dynamics advances all substeps. All arrays
     are written in place, so that whatever a user changes between two steps (time step, gravity, gains,
-    masses, materials, targets) is read by the next replay. Contact buffers have room for every contact
-    that the candidate pairs can make, so they cannot overflow.
+    masses, materials, targets) is read by the next replay.
 
     State is in environment frames: world position = local position + ``environment_origin``.
 
     A setter writes truth (``state.root_pose``, ``state.velocity``, ``state.dof_position``,
     ``state.root_velocity``), sets ``state.fresh`` of the articulations to 1 and calls :meth:`refresh`.
+
+    Contact buffers have room for every contact that the candidate pairs can make, and cannot overflow, where
+    that fits ``contact_budget``. Elsewhere the deepest contacts are kept in a fixed order and the environment
+    is marked; ``on_overflow`` says what follows, ``strict`` when: at once, with the step repeated from its
+    start, or at the next :meth:`check_contacts`. Growing replaces ``contacts`` and ``solver``.
 
     Attributes:
         scene: The scene that was built.
@@ -64,6 +87,9 @@ class Simulation:
         substeps: int | None = None,
         velocity_passes: int | None = None,
         ignore_unsupported: bool = False,
+        on_overflow: OnOverflow = "grow",
+        strict: bool | None = None,
+        contact_budget: int | None = 2**31,
         use_graph: bool = True,
     ) -> None:
         """Build a scene.
@@ -77,12 +103,19 @@ class Simulation:
                 1 where none is authored.
             ignore_unsupported: Whether joints that are not supported are left out, with a warning, instead of
                 an error.
+            on_overflow: What happens when contacts do not fit their buffers: ``"grow"`` them, ``"raise"``
+                :class:`ContactOverflowError`, or ``"warn"`` and go on with the deepest contacts.
+            strict: Whether every step is looked at, and repeated from its start after growth, so that no step
+                misses contacts; reads the device after each step. Default on the CPU.
+            contact_budget: Memory for contacts and their solver rows [byte]; None for as much as is needed.
             use_graph: Whether steps replay a recorded graph; without it each step launches its kernels.
 
         Raises:
             BuildError: If the scene contradicts itself.
             UnsupportedError: If the scene asks for something that is not supported.
         """
+        if on_overflow not in ("grow", "raise", "warn"):
+            raise StepError(f"on_overflow must be 'grow', 'raise' or 'warn', given {on_overflow!r}")
         findings = Findings(raise_unsupported=not ignore_unsupported)
         self.device = wp.get_device(device)
         built = build_scene(scene, findings, device=self.device)
@@ -91,31 +124,55 @@ class Simulation:
         self.directory = Directory(built.numbering)
         self.state: State = State(self.model)
         self.control: Control = Control(self.model)
-        self.contacts: Contacts = tensorphys_contact.create_contacts(self.contact_model)
-        counts = _authored_counts(scene)
+        counts = authored_counts(scene)
         self.substeps = substeps or counts[0] or _DEFAULT_SUBSTEPS
         given = velocity_passes if velocity_passes is not None else counts[1]
         self.velocity_passes = _DEFAULT_VELOCITY_PASSES if given is None else given
         self._dt = 1.0 / scene.settings.steps_per_second
-        self.solver = Solver(
-            self.model,
-            self.state,
-            self.control,
-            self.contacts,
-            substeps=self.substeps,
-            velocity_passes=self.velocity_passes,
-            time_step=self._dt,
-            bounce_threshold=built.bounce_threshold,
-        )
+        self._on_overflow = on_overflow
+        self._strict = self.device.is_cpu if strict is None else strict
+        contacts = allocate_contacts(self.contact_model, self.model.max_chain, contact_budget)
+        self._use_contacts(contacts, built.bounce_threshold)
         self._environment_link = built.environment_link
         self._link_radius = built.link_radius
         self._margin = wp.zeros(scene.environments.count, dtype=wp.float32, device=self.device)
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
-        self._use_graph, self._graph = use_graph, None
+        self._use_graph = use_graph
         self._write_initial(built)
-        self._initial = self.save_state()
+        self._initial_state = copies(state_arrays(self.state, self.control))
+        self._initial_parameters = copies(self._parameters)
         self.findings = scene.findings + findings.entries
         findings.warn(stacklevel=2)
+
+    def _use_contacts(self, contacts: Contacts, bounce_threshold: float) -> None:
+        """Make the solver for new contact buffers."""
+        self.contacts = contacts
+        self.solver = Solver(
+            self.model,
+            self.state,
+            self.control,
+            contacts,
+            substeps=self.substeps,
+            velocity_passes=self.velocity_passes,
+            time_step=self._dt,
+            bounce_threshold=bounce_threshold,
+        )
+        self._graph: Any = None
+        may_overflow = not holds_all(self.contact_model, contacts)
+        self._guarded = may_overflow and self._strict
+        # State at the start of a step that may have to be repeated.
+        self._start = copies(self._stepped) if self._guarded else {}
+        # On the CPU this is the memory of the array itself.
+        self._overflow_view = contacts.overflow.numpy() if self.device.is_cpu else None
+
+    @property
+    def _stepped(self) -> dict[str, Any]:
+        """Arrays that a step changes and the next one reads."""
+        return state_arrays(self.state, self.control) | self.solver.warm_start()
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return parameter_arrays(self.model, self.contact_model, self.solver)
 
     def _write_initial(self, built: BuiltScene) -> None:
         initial = built.initial
@@ -165,28 +222,44 @@ class Simulation:
     def step(self, dt: float | None = None) -> None:
         """Advance all environments by one step.
 
-        Nothing waits for the device and nothing is allocated, except that the first step records the graph.
-        While a caller captures a graph of its own, the kernels are launched into that graph.
+        Nothing waits for the device and nothing is allocated, except that the first step records the graph,
+        and that a strict step whose contacts might not fit reads one flag an environment. While a caller
+        captures a graph of its own, the kernels are launched into that graph.
 
         Args:
             dt: Length of the step [s], from now on; default that of the last step, at first the authored rate.
 
         Raises:
             StepError: If ``dt`` is not a positive number.
+            ContactOverflowError: If a strict step finds more contacts than fit and ``on_overflow`` is
+                ``"raise"``; the state is that before the step.
         """
         if dt is not None and dt != self._dt:
             if not (math.isfinite(dt) and dt > 0.0):
                 raise StepError(f"dt must be a positive number of seconds, given {dt}")
             self._dt = float(dt)
             self.solver.time_step.fill_(self._dt)
-        if not self._use_graph or self.device.is_capturing:
+        if self.device.is_capturing:
             self._launch_step()
         else:
-            if self._graph is None:
-                self.record()
-            wp.capture_launch(self._graph)
+            self._run_step()
+            while self._guarded and self._has_overflow():
+                if self._on_overflow == "warn":
+                    self._handle_overflow()
+                    break
+                overwrite(self._stepped, self._start)
+                self._handle_overflow()
+                self._run_step()
         self.step_count += 1
         self.time += self._dt
+
+    def _run_step(self) -> None:
+        if not self._use_graph:
+            self._launch_step()
+            return
+        if self._graph is None:
+            self.record()
+        wp.capture_launch(self._graph)
 
     def record(self) -> None:
         """Compile all kernels of a step and record its graph, so that the first step is as fast as the others."""
@@ -200,6 +273,8 @@ class Simulation:
         self._graph = capture.graph
 
     def _launch_step(self) -> None:
+        for name, array in self._stepped.items() if self._start else ():
+            wp.copy(self._start[name], array)
         wp.launch(
             motion_margin,
             dim=self.environment_count,
@@ -221,6 +296,35 @@ class Simulation:
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         collide = 1 + len(self.contact_model.family_pairs) + compaction
         self.launch_count = 1 + collide + self.solver.launch_count
+
+    def _has_overflow(self) -> bool:
+        view = self._overflow_view
+        return bool((self.contacts.overflow.numpy() if view is None else view).any())
+
+    def check_contacts(self) -> None:
+        """Look whether contacts did not fit their buffers since the last look; waits for the device.
+
+        Raises:
+            ContactOverflowError: If so and ``on_overflow`` is ``"raise"``.
+        """
+        if self._has_overflow():
+            self._handle_overflow()
+
+    def _handle_overflow(self) -> None:
+        text = overflow_text(self.contacts, self.scene.environments.path)
+        self.contacts.overflow.zero_()
+        if self._on_overflow == "raise":
+            raise ContactOverflowError(text)
+        if self._on_overflow == "warn":
+            warnings.warn(text, ContactOverflowWarning, stacklevel=3)
+            return
+        _LOGGER.info("%s; growing", text)
+        contacts, solver = self.contacts, self.solver
+        self._use_contacts(grown_contacts(self.contact_model, contacts), 0.0)
+        wp.copy(self.solver.bounce_threshold, solver.bounce_threshold)
+        move_warm_start(
+            solver.warm_start(), contacts.slot_start, self.solver.warm_start(), self.contacts.slot_start
+        )
 
     def refresh(self) -> None:
         """Derive link poses and velocities of the articulations marked in ``state.fresh``."""
@@ -254,10 +358,11 @@ class Simulation:
         Args:
             parameters: Whether masses, gains, limits, materials and gravity are copied, too.
         """
-        model = parameter_arrays(self.model, self.contact_model, self.solver) if parameters else {}
         return SavedState(
-            state=copies(state_arrays(self.state, self.control, self.solver)),
-            parameters=copies(model),
+            state=copies(state_arrays(self.state, self.control)),
+            warm_start=copies(self.solver.warm_start()),
+            slot_start=self.contacts.slot_start,
+            parameters=copies(self._parameters) if parameters else {},
             time=self.time,
             step_count=self.step_count,
         )
@@ -271,13 +376,24 @@ class Simulation:
         Raises:
             StepError: If it is of another scene.
         """
-        restore(state_arrays(self.state, self.control, self.solver), saved.state)
+        state = state_arrays(self.state, self.control)
+        check_match(state, saved.state)
         if saved.parameters:
-            restore(parameter_arrays(self.model, self.contact_model, self.solver), saved.parameters)
+            check_match(self._parameters, saved.parameters)
+            overwrite(self._parameters, saved.parameters)
+        overwrite(state, saved.state)
+        warm_start = self.solver.warm_start()
+        if saved.slot_start is self.contacts.slot_start:
+            overwrite(warm_start, saved.warm_start)
+        else:
+            move_warm_start(saved.warm_start, saved.slot_start, warm_start, self.contacts.slot_start)
+        self._forget_contacts()
+        self.time, self.step_count = saved.time, saved.step_count
+
+    def _forget_contacts(self) -> None:
         self.contacts.count.zero_()
         self.solver.contact_impulse.zero_()
         self.solver.contact_normal_impulse.zero_()
-        self.time, self.step_count = saved.time, saved.step_count
 
     def reset(self, *, parameters: bool = True) -> None:
         """Go back to the start of the scene; the same as building it again.
@@ -285,23 +401,10 @@ class Simulation:
         Args:
             parameters: Whether masses, gains, limits, materials and gravity go back, too.
         """
+        overwrite(state_arrays(self.state, self.control), self._initial_state)
         if parameters:
-            self.load_state(self._initial)
-        else:
-            initial = self._initial
-            self.load_state(SavedState(initial.state, {}, initial.time, initial.step_count))
-
-
-def _authored_counts(scene: Scene) -> tuple[int | None, int | None]:
-    """Largest authored numbers of position and velocity iterations of all templates in use."""
-    result = []
-    for name in ("position_iterations", "velocity_iterations"):
-        values = [
-            int(value)
-            for template in np.unique(scene.environments.template)
-            for table in (scene.templates[template].bodies, scene.templates[template].articulations)
-            for value in getattr(table, name)
-            if value >= 0
-        ]
-        result.append(max(values, default=None))
-    return result[0], result[1]
+            overwrite(self._parameters, self._initial_parameters)
+        for array in self.solver.warm_start().values():
+            array.zero_()
+        self._forget_contacts()
+        self.time, self.step_count = 0.0, 0

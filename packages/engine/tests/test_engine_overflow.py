@@ -1,0 +1,141 @@
+"""Contact buffers that are too small: growing, raising, warning, and looking only when asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+
+from tensorphys_engine import ContactOverflowError, ContactOverflowWarning, Simulation, StepError
+from tensorphys_engine.testing import walker_scene
+
+DT = 1.0 / 240.0
+# Room for about 3 contacts in each of 3 environments.
+SMALL = 6000
+
+
+def run(simulation: Simulation, steps: int) -> Simulation:
+    for _ in range(steps):
+        simulation.step(DT)
+    return simulation
+
+
+def small(device: str, **options: Any) -> Simulation:
+    return Simulation(walker_scene(3), device=device, contact_budget=SMALL, **options)
+
+
+def state_of(simulation: Simulation) -> list[bytes]:
+    state = simulation.state
+    return [array.numpy().tobytes() for array in (state.link_pose, state.velocity, state.dof_position)]
+
+
+def slots(simulation: Simulation) -> list[int]:
+    return np.diff(simulation.contacts.slot_start.numpy()).tolist()
+
+
+@pytest.fixture(scope="module")
+def reference(device: str) -> list[list[bytes]]:
+    """States after each of 120 steps with buffers that hold everything."""
+    simulation = Simulation(walker_scene(3), device=device, contact_budget=None)
+    states = []
+    for _ in range(120):
+        simulation.step(DT)
+        states.append(state_of(simulation))
+    fewest = int(simulation.contacts.count.numpy().min())
+    assert fewest >= 6
+    return states
+
+
+def test_the_default_budget_holds_everything(device: str) -> None:
+    simulation = Simulation(walker_scene(3), device=device)
+    full = Simulation(walker_scene(3), device=device, contact_budget=None)
+    assert slots(simulation) == slots(full) == simulation.contact_model.environment_capacity.tolist()
+
+
+def test_strict_growth_gives_the_steps_of_large_buffers(device: str, reference: list[list[bytes]]) -> None:
+    simulation = small(device, strict=True)
+    first = slots(simulation)
+    assert max(first) < 6
+    for step in range(120):
+        simulation.step(DT)
+        assert state_of(simulation) == reference[step], step
+    assert min(slots(simulation)) > max(first)
+    assert simulation.step_count == 120
+    assert not simulation.contacts.overflow.numpy().any()
+
+
+def test_raising_leaves_the_state_before_the_step(device: str, reference: list[list[bytes]]) -> None:
+    simulation = small(device, strict=True, on_overflow="raise")
+    with pytest.raises(
+        ContactOverflowError, match=r"contact buffer: 3 environments .*env_\d \d+ contacts where \d fit"
+    ):
+        run(simulation, 120)
+    assert simulation.step_count > 0
+    assert state_of(simulation) == reference[simulation.step_count - 1]
+    with pytest.raises(ContactOverflowError):
+        simulation.step(DT)
+
+
+def test_warning_goes_on_with_the_deepest_contacts(device: str) -> None:
+    simulation = small(device, strict=True, on_overflow="warn")
+    with pytest.warns(ContactOverflowWarning, match="the deepest were kept"):
+        run(simulation, 120)
+    assert simulation.step_count == 120
+    assert simulation.contacts.count.numpy().tolist() == slots(simulation)
+    assert np.isfinite(simulation.state.link_pose.numpy()).all()
+
+
+def test_without_strict_steps_are_looked_at_when_asked(device: str, reference: list[list[bytes]]) -> None:
+    simulation = small(device, strict=False)
+    first = slots(simulation)
+    run(simulation, 120)
+    assert slots(simulation) == first
+    assert state_of(simulation) != reference[119]
+    simulation.check_contacts()
+    grown = slots(simulation)
+    assert min(grown) > max(first)
+    simulation.check_contacts()
+    run(simulation, 60)
+    simulation.check_contacts()
+    assert min(slots(simulation)) >= min(grown)
+    lenient = small(device, strict=False, on_overflow="raise")
+    run(lenient, 120)
+    with pytest.raises(ContactOverflowError):
+        lenient.check_contacts()
+    # The look clears the marks.
+    lenient.check_contacts()
+
+
+def test_a_state_saved_before_growth_continues_after_it(device: str) -> None:
+    simulation = small(device, strict=True)
+    while simulation.contacts.count.numpy().sum() == 0:
+        simulation.step(DT)
+    run(simulation, 1)
+    saved = simulation.save_state()
+    room = slots(simulation)
+    states = [state_of(run(simulation, 1)) for _ in range(100)]
+    assert slots(simulation) != room
+    simulation.load_state(saved)
+    assert [state_of(run(simulation, 1)) for _ in range(100)] == states
+
+
+def test_growth_keeps_what_the_user_set(device: str) -> None:
+    simulation = small(device, strict=True)
+    simulation.solver.bounce_threshold.fill_(7.0)
+    simulation.set_gravity((0.0, 0.0, -12.0))
+    solver = simulation.solver
+    run(simulation, 120)
+    assert simulation.solver is not solver
+    assert simulation.solver.bounce_threshold.numpy()[0] == 7.0
+    assert simulation.solver.time_step.numpy()[0] == np.float32(DT)
+    assert simulation.gravity[0].tolist() == [0.0, 0.0, -12.0]
+    simulation.reset()
+    assert simulation.solver.bounce_threshold.numpy()[0] == np.float32(0.2)
+    assert isinstance(simulation.solver.time_step, wp.array)
+
+
+def test_an_unknown_policy_is_refused(device: str) -> None:
+    with pytest.raises(StepError, match="on_overflow"):
+        small(device, on_overflow="ignore")
