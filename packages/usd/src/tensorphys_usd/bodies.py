@@ -71,6 +71,20 @@ class StageBodies:
             rows.append(row)
         return rows
 
+    def of_collider(self, path: Sdf.Path, named: Sdf.Path) -> int:
+        """Body of a collider, given the one that the parser names; −1 where it is static.
+
+        The parser names no body for the colliders of a disabled one; the table keeps them with it.
+        """
+        if named in self.row:
+            return self.row[named]
+        while not path.isEmpty and path != Sdf.Path.absoluteRootPath:
+            row = self.row.get(path, -1)
+            if row >= 0:
+                return -1 if self.enabled[row] else row
+            path = path.GetParentPath()
+        return -1
+
     @staticmethod
     def _settings(path: Sdf.Path, attributes: Attributes, reading: Reading) -> dict[str, Any]:
         # Defaults of the vendor schema hold only where it is applied; without it there is no damping and no bound.

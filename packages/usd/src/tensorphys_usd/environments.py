@@ -260,7 +260,9 @@ class Splitter:
         return np.unique(np.concatenate((inside, used[used >= 0].astype(np.int64))))
 
     def _members(self, name: str, environment: int) -> IntArray:
-        """Rows of a table that belong to an environment, in stage order."""
+        """Rows of a table that belong to an environment, in stage order; outside of all only static shapes count."""
+        if environment == OUTSIDE and name not in ("shapes", "materials"):
+            return np.zeros(0, np.int64)
         starts = self._starts[name]
         return self._order[name][starts[environment + 1] : starts[environment + 2]]
 

@@ -84,6 +84,7 @@ class _Masses:
         stretch = self._bodies.frames[row].stretch
         com = None if authored.com is None else stretch @ authored.com
         shapes = self._shapes_of.get(row, [])
+        moving = self._bodies.enabled[row] and not self._bodies.kinematic[row]
         computed: MassProperties | None = None
         if shapes and (authored.mass <= 0.0 or authored.diagonal is None or com is None):
             total = combine_mass_properties([self._shape(shape, authored.density) for shape in shapes])
@@ -94,7 +95,7 @@ class _Masses:
             mass = computed.mass
         else:
             mass = 1.0 / self._reading.kilograms_per_unit
-            if self._bodies.enabled[row] and not self._bodies.kinematic[row]:
+            if moving:
                 self._reading.report.add(
                     path, "body has neither a mass nor a collider with volume: 1 kg is used"
                 )
@@ -107,9 +108,10 @@ class _Masses:
         if computed is None:
             radius = _POINT_RADIUS / self._reading.meters_per_unit
             computed = MassProperties(mass, centre, 0.4 * mass * radius * radius * np.eye(3))
-            self._reading.report.add(
-                path, "body has no inertia and no collider with volume: a sphere of 0.1 m is used"
-            )
+            if moving:
+                self._reading.report.add(
+                    path, "body has no inertia and no collider with volume: a sphere of 0.1 m is used"
+                )
         axes = authored.axes
         return computed, principal_axes(computed.inertia)[0] if axes is None else quaternion_from_matrix(axes)
 

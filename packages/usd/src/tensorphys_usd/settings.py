@@ -27,7 +27,7 @@ def read_settings(reading: Reading, descriptors: Descriptors, *, require_scene: 
         "up_axis": reading.up_axis,
     }
     up = np.array([0.0, 1.0, 0.0]) if reading.up_axis == "Y" else np.array([0.0, 0.0, 1.0])
-    default = -up * _STANDARD_GRAVITY / reading.meters_per_unit
+    default = 0.0 - up * _STANDARD_GRAVITY / reading.meters_per_unit
     if not descriptors.scenes:
         if require_scene:
             raise StageError(
@@ -46,7 +46,7 @@ def read_settings(reading: Reading, descriptors: Descriptors, *, require_scene: 
         raise StageError(f"{path}: physics:gravityDirection is {direction.tolist()}")
     length = float(np.sqrt(direction @ direction))
     if length == 0.0:
-        direction, length = -up, 1.0
+        direction, length = 0.0 - up, 1.0
     if magnitude < 0.0:
         magnitude = _STANDARD_GRAVITY / reading.meters_per_unit
     rate = attributes.number("newton:timeStepsPerSecond", 60.0)

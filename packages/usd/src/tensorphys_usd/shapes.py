@@ -68,9 +68,9 @@ class StageShapes:
         self._meshes = meshes
         groups = {path: row for row, (path, _) in enumerate(descriptors.groups)}
         for path, descriptor in descriptors.shapes:
-            body = bodies.row.get(descriptor.rigidBody, -1)
+            body = bodies.of_collider(path, descriptor.rigidBody)
             frame = reading.frame(path)
-            local = relative(reading.frame(descriptor.rigidBody), frame) if body >= 0 else frame
+            local = relative(bodies.frames[body], frame) if body >= 0 else frame
             moving = body >= 0 and bodies.enabled[body] and not bodies.kinematic[body]
             attributes = reading.attributes(path)
             attributes.use(*_READ_BY_OPENUSD)

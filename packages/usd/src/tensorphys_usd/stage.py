@@ -123,8 +123,17 @@ class Reading:
         values = np.array(self._transforms.GetLocalToWorldTransform(self.prim(path)), dtype=np.float64)
         linear, translation = values[:3, :3].T, values[3, :3].copy()
         if not np.isfinite(values).all():
-            raise StageError(f"{path}: world transform is not finite: translation {translation.tolist()}")
+            raise StageError(self._culprit(path) or f"{path}: world transform is not finite")
         norms = np.sqrt((linear * linear).sum(axis=0))
         if norms.min() <= 0.0 or abs(np.linalg.det(linear / norms)) < 1e-9:
             raise StageError(f"{path}: world transform is singular: scale {norms.tolist()}")
         return split(linear, translation)
+
+    def _culprit(self, path: Sdf.Path) -> str | None:
+        """The transform op at or above a prim that is not finite."""
+        for ancestor in path.GetPrefixes():
+            xformable = UsdGeom.Xformable(self.prim(ancestor))
+            for op in xformable.GetOrderedXformOps() if xformable else ():
+                if not np.isfinite(np.array(op.GetOpTransform(Usd.TimeCode.Default()))).all():
+                    return f"{ancestor}: {op.GetOpName()} is {op.Get()}, which is not finite"
+        return None

@@ -1,0 +1,112 @@
+"""Stages that cannot be read: one line that names the prim and the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pxr import Usd, UsdUtils
+
+from tensorphys_scene import Scene
+from tensorphys_usd import StageError, UsdError, open_stage, parse_stage
+
+_BODY = 'def Xform "B" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]) {{\n{}\n}}\n'
+_CUBE = 'def Cube "C" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {{\n{}\n}}\n'
+
+
+def test_files_that_are_no_stage(tmp_path: Path) -> None:
+    with pytest.raises(StageError, match="no such file"):
+        open_stage(tmp_path / "missing.usda")
+    broken = tmp_path / "broken.usda"
+    broken.write_text("not a stage")
+    with pytest.raises(StageError, match=r"broken\.usda: OpenUSD cannot open it") as caught:
+        parse_stage(broken)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, UsdError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_no_physics_scene(stage_of: Callable[[str], Usd.Stage]) -> None:
+    stage = stage_of(_CUBE.format(""))
+    with pytest.raises(StageError, match="no active PhysicsScene prim"):
+        parse_stage(stage)
+    scene = parse_stage(stage, require_scene=False)
+    assert scene.settings.gravity == pytest.approx((0.0, 0.0, -9.81))
+    assert scene.settings.path == ""
+
+
+def test_exactly_one_source() -> None:
+    with pytest.raises(StageError, match="one of the two"):
+        parse_stage()
+    with pytest.raises(StageError, match="no stage with id 123456"):
+        parse_stage(stage_cache_id=123456)
+
+
+def test_stage_cache(stage_of: Callable[[str], Usd.Stage]) -> None:
+    stage = stage_of('def PhysicsScene "S" {}\n' + _CUBE.format(""))
+    cache = UsdUtils.StageCache.Get()
+    key = cache.Insert(stage)
+    try:
+        assert parse_stage(stage_cache_id=key.ToLongInt()).templates[0].shapes.path == ("/C",)
+    finally:
+        cache.Erase(key)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            _BODY.format(
+                'double3 xformOp:translate = (0, nan, 0)\nuniform token[] xformOpOrder = ["xformOp:translate"]'
+            ),
+            r"^/B: xformOp:translate is \(0, nan, 0\), which is not finite$",
+        ),
+        (
+            _BODY.format(
+                'float3 xformOp:scale = (1, 0, 1)\nuniform token[] xformOpOrder = ["xformOp:scale"]'
+            ),
+            r"^/B: world transform is singular: scale \[1.0, 0.0, 1.0\]$",
+        ),
+        (_BODY.format("float physics:mass = nan"), r"^/B: physics:mass is \(nan\)$"),
+        (
+            _BODY.format("float3 physics:diagonalInertia = (1, inf, 1)"),
+            r"^/B: physics:diagonalInertia is \(1, inf, 1\)$",
+        ),
+        (_BODY.format("vector3f physics:velocity = (nan, 0, 0)"), r"^/B: physics:velocity is"),
+        (_CUBE.format("double size = -1"), r"^/C: size is -1.0, expected a finite positive number$"),
+        (
+            'def Material "M" (prepend apiSchemas = ["PhysicsMaterialAPI"]) { float physics:staticFriction = -1; }',
+            r"^/M: static_friction is -1.0",
+        ),
+    ],
+)
+def test_values_that_cannot_be_simulated(scene_of: Callable[..., Scene], text: str, message: str) -> None:
+    with pytest.raises(StageError, match=message):
+        scene_of(text)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_gravity_must_be_finite(stage_of: Callable[[str], Usd.Stage], value: str) -> None:
+    stage = stage_of(f'def PhysicsScene "S" {{ float physics:gravityMagnitude = {value}; }}')
+    with pytest.raises(StageError, match=f"^/S: physics:gravityMagnitude is {value}$"):
+        parse_stage(stage)
+
+
+def test_settings(stage_of: Callable[[str], Usd.Stage]) -> None:
+    stage = stage_of(
+        """
+        def PhysicsScene "S" {
+            vector3f physics:gravityDirection = (0, 3, 4)
+            float physics:gravityMagnitude = 5
+            int physxScene:timeStepsPerSecond = 240
+            float physxScene:bounceThreshold = 0.25
+            token physxScene:solverType = "PGS"
+        }
+        def PhysicsScene "T" {}"""
+    )
+    scene = parse_stage(stage)
+    assert scene.settings.gravity == pytest.approx((0.0, 3.0, 4.0))
+    assert (scene.settings.steps_per_second, scene.settings.bounce_threshold) == (240.0, 0.25)
+    assert scene.settings.path == "/S"
+    assert dict(scene.findings).keys() == {"/S", "/T"}
