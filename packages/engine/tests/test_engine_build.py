@@ -351,6 +351,15 @@ def test_a_fixed_base_keeps_the_pose_of_its_prim() -> None:
     assert moved.articulation_info(0).labels.joint_names == ("hinge",)
 
 
+def test_a_link_that_stands_off_its_joint_is_reported() -> None:
+    pose = [[0, 0, 2, *UNIT], [0.3, 0, 1, *UNIT]]
+    moved = Simulation(edit(pendulum_scene(2, angle=0.0), bodies={"pose": pose}))
+    assert [path for path, _ in moved.findings] == ["/World/envs/env_0/pendulum/rod"]
+    assert moved.state.link_pose.numpy()[1, :3] == pytest.approx([0.0, 0.0, 1.0])
+    # Prims of an articulation with an authored joint position stand at position zero.
+    assert Simulation(pendulum_scene(angle=0.4)).findings == ()
+
+
 def test_a_joint_to_the_world_that_can_move_gets_a_base() -> None:
     turn = [0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)]
     scene = root_joint_scene(type=JointType.PRISMATIC, frame0=[0.2, 0, 2, *turn], frame1=[0.2, 0, 0, *turn])

@@ -13,8 +13,9 @@ from tensorphys_engine.layout import Array
 from tensorphys_engine.numbering import Numbering
 from tensorphys_spatial import quaternion_normalize, transform_identity
 
-# A root joint whose world frame differs from the authored pose by more is reported [m or rad].
-_ROOT_TOLERANCE = 1e-3
+# Poses that differ by more are reported.
+_POSE_TOLERANCE = 1e-3  # [m]
+_TURN_TOLERANCE = 5e-3  # [rad]; float32 quaternions resolve about 1e-3 here
 
 _LINK_COLUMNS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("mass", "bodies.mass", ()),
@@ -198,15 +199,57 @@ def note_moved_roots(numbering: Numbering, findings: Findings) -> None:
             joint, body = int(tables.links.joint[row]), int(tables.links.body[row])
             flipped = np.array([tables.joints.body0[joint] == body])
             frame0, frame1 = (_unit(f[joint][None]) for f in (tables.joints.frame0, tables.joints.frame1))
-            wanted = link_rest_pose(frame0, frame1, flipped)[0]
+            wanted = link_rest_pose(frame0, frame1, flipped)
             pose = _unit(tables.bodies.pose[body])
-            turn = 2.0 * np.arccos(min(1.0, abs(float(wanted[3:] @ pose[3:]))))
-            if np.abs(wanted[:3] - pose[:3]).max() > _ROOT_TOLERANCE or turn > _ROOT_TOLERANCE:
+            if _differ(wanted, pose[None], numbering)[0]:
                 findings.note(
                     environments.path[int(users[0])] + tables.joints.path[joint],
-                    f"the frames of this joint put the base at {np.round(wanted[:3], 4).tolist()}, "
-                    f"its prim stands at {np.round(pose[:3], 4).tolist()}; the prim's pose is kept",
+                    f"the frames of this joint put the base at {_place(wanted[0])}, "
+                    f"its prim stands at {_place(pose)}; the prim's pose is kept",
                 )
+
+
+def note_moved_links(numbering: Numbering, link_pose: Array, findings: Findings) -> None:
+    """Report each link that its joints put elsewhere than its authored pose; environments of a template are alike.
+
+    Articulations with an authored joint position are passed over: their prims stand at zero.
+
+    Args:
+        numbering: Flat numbers.
+        link_pose: Pose of each link at the start, shape [links, 7].
+        findings: Takes the findings.
+    """
+    environments = numbering.scene.environments
+    for template, (tables, plan) in enumerate(zip(numbering.scene.templates, numbering.plans, strict=True)):
+        users = numbering.links.members(template)
+        if not users.size:
+            continue
+        bent = plan.link_articulation[
+            plan.dof_link[numbering.columns(template, "axes.position")[0, plan.dof_axis_row] != 0.0]
+        ]
+        links = np.flatnonzero(
+            (plan.link_parent >= 0) & (plan.link_body >= 0) & ~np.isin(plan.link_articulation, bent)
+        )
+        authored = _unit(numbering.columns(template, "bodies.pose")[0, plan.link_body[links]])
+        found = link_pose[numbering.links.start[users[0]] + links]
+        for row in np.flatnonzero(_differ(found, authored, numbering)):
+            findings.note(
+                environments.path[int(users[0])] + tables.bodies.path[plan.link_body[links[row]]],
+                f"the joints put this link at {_place(found[row])}, "
+                f"its prim stands at {_place(authored[row])}; the joints are followed",
+            )
+
+
+def _differ(first: Array, second: Array, numbering: Numbering) -> npt.NDArray[np.bool_]:
+    """Whether poses differ by more than a tolerance in place or angle, shape [count]."""
+    length = _POSE_TOLERANCE / numbering.scene.settings.meters_per_unit
+    half_turn = np.arccos(np.minimum(1.0, np.abs((first[:, 3:] * second[:, 3:]).sum(axis=1))))
+    moved = np.abs(first[:, :3] - second[:, :3]).max(axis=1, initial=0.0) > length
+    return np.asarray(moved | (2.0 * half_turn > _TURN_TOLERANCE))
+
+
+def _place(pose: Array) -> list[float]:
+    return [round(float(x), 4) for x in pose[:3]]
 
 
 def _unit(pose: Array) -> Array:

@@ -16,6 +16,7 @@ from tensorphys_contact import Contacts
 from tensorphys_dynamics import Control, Solver, State
 from tensorphys_engine._kernels.margins import motion_margin
 from tensorphys_engine.articulation_info import ArticulationInfo
+from tensorphys_engine.bodies import note_moved_links
 from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
 from tensorphys_engine.contact_buffers import (
     allocate_contacts,
@@ -139,6 +140,7 @@ class Simulation:
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
         self._use_graph = use_graph
         self._write_initial(built)
+        note_moved_links(built.numbering, self.state.link_pose.numpy(), findings)
         self._initial_state = copies(state_arrays(self.state, self.control))
         self._initial_parameters = copies(self._parameters)
         self.findings = scene.findings + findings.entries
