@@ -7,6 +7,7 @@ in its tests and overrides :meth:`~ContactPipelineBattery.solve`.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +31,9 @@ class PipelineScene:
     Moving shapes sit at their body origin; ``pose`` is then the body pose.
     """
 
-    shape_type: list[int]
-    shape_size: list[tuple[float, float, float]]
-    pose: list[tuple[float, ...]]
+    shape_type: Sequence[int]
+    shape_size: Sequence[tuple[float, ...]]
+    pose: Sequence[tuple[float, ...]]
     static: list[bool]
     environment: list[int]
     environment_count: int = 1
