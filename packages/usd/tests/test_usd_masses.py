@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pxr import Gf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade
 
 from tensorphys_scene import Scene
 from tensorphys_spatial import inertia_from_principal
@@ -123,6 +123,8 @@ def test_equal_to_openusd(
         # Without authored axes OpenUSD pairs the moments with axes that it computes: noise where those are equal.
         turn = Gf.Rotation(Gf.Vec3d(1.0, 2.0, 3.0), 40.0).GetQuat()
         UsdPhysics.MassAPI(prim).CreatePrincipalAxesAttr(Gf.Quatf(turn))
+    material = UsdShade.Material.Define(stage, "/Material")
+    UsdPhysics.MaterialAPI.Apply(material.GetPrim()).CreateDensityAttr(material_density)
     for index, spec in enumerate(colliders):
         shape = getattr(UsdGeom, str(spec["kind"])).Define(stage, f"/Body/Shape{index}")
         _place(shape, spec)
@@ -134,6 +136,8 @@ def test_equal_to_openusd(
             shape.CreateHeightAttr(spec["sizes"][1])
             shape.CreateAxisAttr(spec["axis"])
         UsdPhysics.CollisionAPI.Apply(shape.GetPrim())
+        if index:
+            UsdShade.MaterialBindingAPI.Apply(shape.GetPrim()).Bind(material, materialPurpose="physics")
         _weigh(shape.GetPrim(), spec)
     mass, diagonal, com, axes = api.ComputeMassProperties(_information(stage))
     bodies = parse_stage(stage).templates[0].bodies

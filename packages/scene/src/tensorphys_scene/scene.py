@@ -113,7 +113,9 @@ class Template:
             raise SceneValueError(f"link {self.links.path[row]} stands before its parent")
         unknown = ~np.isin(self.shapes.type, [int(kind) for kind in ShapeType])
         for shape in np.flatnonzero(unknown):
-            raise SceneValueError(f"shape type of {self.shapes.path[shape]} is {int(self.shapes.type[shape])}")
+            raise SceneValueError(
+                f"shape type of {self.shapes.path[shape]} is {int(self.shapes.type[shape])}"
+            )
 
     def replace(self, **changes: object) -> Template:
         """A copy with other tables, checked again."""
@@ -175,8 +177,6 @@ class Scene:
     def __post_init__(self) -> None:
         if self.shared.bodies.count or self.shared.joints.count:
             raise SceneValueError("scene.shared holds static shapes only, given bodies or joints")
-        if (self.shared.shapes.body != -1).any():
-            raise SceneValueError("scene.shared holds static shapes only, given a shape on a body")
         index = self.environments.template
         if ((index < 0) | (index >= len(self.templates))).any():
             raise SceneValueError(

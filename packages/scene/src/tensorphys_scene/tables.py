@@ -227,8 +227,9 @@ class Links(Table):
         parent: Row in links, −1 for a root link.
         joint: Row in joints of the joint to the parent (the first one where several add mobility),
             −1 for the root of a floating base, the joint to the world for the root of a fixed base (−1 where
-            the base is fixed without one).
-        joint_count: Number of joints between parent and link whose motions add, at rows joint, joint + 1, ...
+            the base is fixed without one). A root whose joints to the world move has their degrees of freedom.
+        joint_count: Number of joints between parent and link whose motions add, at rows joint, joint + 1, ...;
+            without meaning where joint is −1.
         flipped: Whether body 1 of that joint is the parent.
     """
 
