@@ -416,9 +416,9 @@ def test_substeps_follow_the_authored_counts() -> None:
         articulations={"position_iterations": [8], "velocity_iterations": [0]},
     )
     simulation = Simulation(scene)
-    assert (simulation.substeps, simulation.velocity_passes) == (8, 0)
-    given = Simulation(scene, substeps=2, velocity_passes=1)
-    assert (given.substeps, given.velocity_passes) == (2, 1)
+    assert (simulation.substeps, simulation.velocity_passes) == (8, 1)
+    given = Simulation(scene, substeps=2, velocity_passes=3)
+    assert (given.substeps, given.velocity_passes) == (2, 3)
 
 
 @pytest.mark.parametrize(("authored", "expected"), [(float("nan"), 20.0), (3.0, 3.0)])

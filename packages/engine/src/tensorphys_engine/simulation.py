@@ -101,7 +101,7 @@ class Simulation:
             substeps: Substeps of a step; default the largest authored solver position iteration count, 4 where
                 none is authored.
             velocity_passes: Passes without position bias; default the largest authored velocity iteration count,
-                1 where none is authored.
+                at least 1.
             ignore_unsupported: Whether joints that are not supported are left out, with a warning, instead of
                 an error.
             on_overflow: What happens when contacts do not fit their buffers: ``"grow"`` them, ``"raise"``
@@ -127,8 +127,8 @@ class Simulation:
         self.control: Control = Control(self.model)
         counts = authored_counts(scene)
         self.substeps = substeps or counts[0] or _DEFAULT_SUBSTEPS
-        given = velocity_passes if velocity_passes is not None else counts[1]
-        self.velocity_passes = _DEFAULT_VELOCITY_PASSES if given is None else given
+        # Content authors 0 for engines that need no such pass; the solver needs one.
+        self.velocity_passes = velocity_passes or counts[1] or _DEFAULT_VELOCITY_PASSES
         self._dt = 1.0 / scene.settings.steps_per_second
         self._on_overflow = on_overflow
         self._strict = self.device.is_cpu if strict is None else strict
