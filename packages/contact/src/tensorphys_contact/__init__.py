@@ -1,6 +1,6 @@
 """Batched contact pipeline: shapes and poses to contacts, on CPU and CUDA alike."""
 
-from .contacts import Contacts, create_contacts
+from .contacts import SLOT_BYTES, Contacts, create_contacts
 from .errors import (
     ArrayError,
     ContactError,
@@ -17,6 +17,7 @@ from .pipeline import collide
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
 
 __all__ = [
+    "SLOT_BYTES",
     "ArrayError",
     "CombineMode",
     "ContactError",

@@ -30,7 +30,8 @@ class PairLayout:
 LARGE_ENVIRONMENT = 512
 """Pairs of one environment above which its compaction is parallel over chunks."""
 
-CHUNK_PAIRS = 64
+LEAST_CHUNK = 64
+"""Least number of pairs of a chunk."""
 
 
 def lay_out_pairs(
@@ -89,10 +90,12 @@ def _chunks(
     sizes = np.diff(pair_start)
     if sizes.max(initial=0) <= LARGE_ENVIRONMENT:
         return None, None
-    counts = -(-sizes // CHUNK_PAIRS)
+    # One thread walks a chunk and one thread the chunks of an environment: the root balances both.
+    length = np.maximum(LEAST_CHUNK, np.ceil(np.sqrt(sizes)).astype(np.int64))
+    counts = -(-sizes // length)
     start = np.concatenate([[0], np.cumsum(counts)])
     within = np.arange(start[-1]) - np.repeat(start[:-1], counts)
-    pair = np.repeat(pair_start[:-1], counts) + within * CHUNK_PAIRS
+    pair = np.repeat(pair_start[:-1], counts) + within * np.repeat(length, counts)
     return start.astype(np.int32), np.append(pair, pair_start[-1]).astype(np.int32)
 
 
