@@ -3,6 +3,7 @@
 from tensorphys_dynamics.errors import DynamicsError, ModelError, TopologyError
 from tensorphys_dynamics.joint_frames import dof_axis, link_rest_pose
 from tensorphys_dynamics.model import DOF_COLUMNS, LINK_COLUMNS, Model, build_model
+from tensorphys_dynamics.quantities import Quantities
 from tensorphys_dynamics.solver import Solver
 from tensorphys_dynamics.state import Control, State
 from tensorphys_dynamics.topology import ArticulationType
@@ -15,6 +16,7 @@ __all__ = [
     "DynamicsError",
     "Model",
     "ModelError",
+    "Quantities",
     "Solver",
     "State",
     "TopologyError",

@@ -47,23 +47,23 @@ class Solver:
             control: Inputs.
             contacts: Contacts that the caller refreshes before each step; None for none.
             substeps: Substeps of one pass over the rows.
-            velocity_passes: Passes without position bias at the end of each substep.
+            velocity_passes: Passes without position bias at the end of each substep; restitution acts in them.
             time_step: First length of a step [s].
             bounce_threshold: Approach speed above which restitution acts [m/s].
 
         Raises:
             ModelError: If a count is not positive, or an array of the contacts has a wrong type or device.
         """
-        if substeps < 1 or velocity_passes < 0:
+        if substeps < 1 or velocity_passes < 1:
             raise ModelError(
-                f"expected substeps ≥ 1 and velocity passes ≥ 0, given {substeps} and {velocity_passes}"
+                f"expected at least one substep and velocity pass, given {substeps} and {velocity_passes}"
             )
         self.model, self.state, self.control, self.contacts = model, state, control, contacts
         self.substeps, self.velocity_passes = substeps, velocity_passes
         device = model.device
         self.time_step = wp.full(1, time_step, dtype=wp.float32, device=device)
         self.bounce_threshold = wp.full(1, bounce_threshold, dtype=wp.float32, device=device)
-        self._scratch = _scratch(model)
+        self._scratch = create_scratch(model)
         self._contact = _contact_data(contacts, model)
         self._slots = self._contact.body0.shape[0]
         self._rows = _contact_rows(model, self._slots)
@@ -86,51 +86,25 @@ class Solver:
 
     def step(self) -> None:
         """Launch one step of `time_step` with the contacts as they stand."""
-        model, state, scratch = self.model, self.state.data, self._scratch
+        m, state, scratch, contact = self.model, self.state.data, self._scratch, self._contact
+        timing = [self.time_step, self.substeps]
         before = self._launched
         if self._slots:
-            inputs = [self._contact, self.time_step, self.substeps]
-            self._launch(rows.match_contacts, model.environment_count, inputs, [self._rows])
+            inputs = [m.data, state, contact, *timing]
+            self._launch(rows.match_contacts, m.environment_count, inputs, [self._rows])
         for substep in range(self.substeps):
-            self._launch(
-                smooth.smooth_substep,
-                model.articulation_count,
-                [
-                    model.tables,
-                    model.data,
-                    self.control.data,
-                    self.time_step,
-                    self.substeps,
-                    int(substep == 0),
-                ],
-                [state, scratch],
-            )
+            inputs = [m.tables, m.data, self.control.data, *timing, int(substep == 0)]
+            self._launch(smooth.smooth_substep, m.articulation_count, inputs, [state, scratch])
             if self._slots:
-                inputs = [model.tables, model.data, state, scratch, self._contact]
-                inputs += [self.time_step, self.bounce_threshold, self.substeps]
+                inputs = [m.tables, state, scratch, contact]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
-            self._launch(
-                sweep.sweep_environment,
-                model.environment_count,
-                [
-                    model.tables,
-                    model.data,
-                    self._contact,
-                    self.time_step,
-                    self.substeps,
-                    self.velocity_passes,
-                ],
-                [state, scratch, self._rows],
-            )
+            inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
+            outputs = [state, scratch, self._rows]
+            self._launch(sweep.sweep_environment, m.environment_count, inputs, outputs)
         if self._slots:
-            inputs = [self._contact, self.time_step, self.substeps]
-            self._launch(rows.keep_contacts, self._slots, inputs, [self._rows])
-        self._launch(
-            finish_step,
-            model.articulation_count,
-            [model.tables, model.data, self.time_step, self.substeps],
-            [state, self.control.data, scratch],
-        )
+            self._launch(rows.keep_contacts, self._slots, [contact, *timing], [self._rows])
+        inputs = [m.tables, m.data, *timing]
+        self._launch(finish_step, m.articulation_count, inputs, [state, self.control.data, scratch])
         self.launch_count = self._launched - before
 
     def warm_start(self) -> dict[str, wp.array]:
@@ -168,16 +142,18 @@ def _contact_rows(model: Model, slots: int) -> ContactRows:
     r.y = wp.zeros((max(2 * slots, 1), max(model.max_chain, 1)), dtype=wp.vec3, device=device)
     r.ends = wp.zeros(2 * slots, dtype=wp.vec4i, device=device)
     r.inverse = wp.zeros(slots, dtype=wp.vec4, device=device)
+    r.arm = wp.zeros(2 * slots, dtype=wp.vec3, device=device)
     for name in ("tangent", "coupling", "prescribed", "impulse", "total", "previous_force"):
         setattr(r, name, wp.zeros(slots, dtype=wp.vec3, device=device))
-    for name in ("separation", "bounce", "normal_total"):
+    for name in ("separation", "approach", "bounce", "normal_total"):
         setattr(r, name, wp.zeros(slots, dtype=wp.float32, device=device))
     r.previous_count = wp.zeros(model.environment_count, dtype=wp.int32, device=device)
     r.previous_key = wp.zeros(slots, dtype=wp.int64, device=device)
     return r
 
 
-def _scratch(model: Model) -> Scratch:
+def create_scratch(model: Model) -> Scratch:
+    """Allocate the quantities of one substep."""
     counts = {"link": model.link_count, "subtree": model.link_count}
     articulation = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift", "loaded")
     entry = ("mass_entry", "factor_entry", "dof_row")

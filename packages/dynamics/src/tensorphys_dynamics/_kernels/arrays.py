@@ -162,12 +162,14 @@ class ContactRows:
 
     y: wp.array2d[wp.vec3]  # D^-1/2 L^-T J^T along the chain of an end, row 2 slot + end
     ends: wp.array[wp.vec4i]  # (velocity start, entry start in the chain table, length) packed per end
+    arm: wp.array[wp.vec3]  # contact point relative to the link's centre of mass, row 2 slot + end
     separation: wp.array[wp.float32]
     tangent: wp.array[wp.vec3]
     inverse: wp.array[wp.vec4]  # (1/A_nn, and the inverse of the tangential 2×2 block: xx, xy, yy)
     coupling: wp.array[wp.vec3]  # (A_tn, A_sn, largest eigenvalue of the tangential block)
     prescribed: wp.array[wp.vec3]  # relative velocity from prescribed roots
-    bounce: wp.array[wp.float32]  # separating speed asked for by restitution, −1 where none
+    approach: wp.array[wp.float32]  # relative normal velocity before the substep
+    bounce: wp.array[wp.float32]  # separating speed asked for by restitution, 0 where none
     impulse: wp.array[wp.vec3]  # (normal, tangent, second tangent) in the substep
     total: wp.array[wp.vec3]  # impulse on body 0 over the step, environment axes
     normal_total: wp.array[wp.float32]

@@ -91,12 +91,13 @@ def shared_chain(t: Tables, r: ContactRows, slot: int, end0: wp.vec4i, end1: wp.
 
 
 @wp.func
-def root_centre(t: Tables, m: ModelData, s: StateData, end: wp.vec4i):
-    """Centre of mass of the root link, about which the joint motions of the articulation are taken."""
-    centre = wp.vec3(0.0, 0.0, 0.0)
-    if end[3] >= 0:
-        centre = wp.transform_point(s.root_pose[end[3]], m.link_com[t.articulation_link[end[3]]])
-    return centre
+def end_lever(t: Tables, w: Scratch, r: ContactRows, row: int, body: int):
+    """Contact point relative to the root's centre of mass. It keeps its place beside the centre of mass of the
+    link through the substeps and does not turn with it, so that a ball rolls on its lowest point."""
+    lever = wp.vec3(0.0, 0.0, 0.0)
+    if body >= 0:
+        lever = w.link_com_offset[body] + r.arm[row]
+    return lever
 
 
 @wp.func
@@ -124,48 +125,29 @@ def write_inverse(r: ContactRows, slot: int, a: wp.mat33):
     r.coupling[slot] = wp.vec3(a[0, 1], a[0, 2], largest)
 
 
-@wp.func
-def substep_point(t: Tables, s: StateData, w: Scratch, body: int, anchor: wp.vec3):
-    """Anchor of a contact at the positions of this substep, in the environment frame."""
-    point = anchor
-    if body >= 0:
-        root = wp.transform_get_translation(s.root_pose[t.link_articulation[body]])
-        point = root + w.link_position[body] + wp.quat_rotate(w.link_rotation[body], anchor)
-    return point
-
-
 @wp.kernel
 def contact_rows(
     t: Tables,
-    m: ModelData,
     s: StateData,
     w: Scratch,
     k: ContactData,
-    time_step: wp.array[wp.float32],
-    bounce_threshold: wp.array[wp.float32],
-    substeps: wp.int32,
     # outputs
     r: ContactRows,
 ):
-    """One contact: ends, separation, rows and inverse inertia at the positions of this substep."""
+    """One contact: ends, rows and inverse inertia at the positions of this substep."""
     slot = wp.tid()
     environment = k.environment[slot]
     if slot - k.slot_start[environment] >= k.count[environment]:
         return
-    h = time_step[0] / float(substeps)
     body0 = k.body0[slot]
     body1 = k.body1[slot]
     n = k.normal[slot]
     t1, t2 = orthonormal_basis(n)
-    p0 = substep_point(t, s, w, body0, k.anchor0[slot])
-    p1 = substep_point(t, s, w, body1, k.anchor1[slot])
-    separation = wp.dot(n, p0 - p1) - k.rest_distance[slot]
     basis = wp.matrix_from_rows(n, t1, t2)
-    point = 0.5 * (p0 + p1)
     end0 = end_tables(t, body0)
     end1 = end_tables(t, body1)
-    lever0 = point - root_centre(t, m, s, end0)
-    lever1 = point - root_centre(t, m, s, end1)
+    lever0 = end_lever(t, w, r, 2 * slot, body0)
+    lever1 = end_lever(t, w, r, 2 * slot + 1, body1)
     v = fill_end(t, s, w, r, 2 * slot, end0, lever0, basis)
     v += fill_end(t, s, w, r, 2 * slot + 1, end1, lever1, -basis)
     moved = basis * (prescribed_velocity(t, s, end0, lever0) - prescribed_velocity(t, s, end1, lever1))
@@ -174,18 +156,34 @@ def contact_rows(
     write_inverse(r, slot, a)
     r.ends[2 * slot] = end0
     r.ends[2 * slot + 1] = end1
-    r.separation[slot] = separation
     r.tangent[slot] = t1
     r.prescribed[slot] = moved
-    approach = v[0] + moved[0]
-    bounce = float(-1.0)
-    if k.restitution[slot] > 0.0 and approach < -bounce_threshold[0] and separation + h * approach <= 0.0:
-        bounce = -k.restitution[slot] * approach
-    r.bounce[slot] = bounce
+    r.approach[slot] = v[0] + moved[0]
+
+
+@wp.func
+def place_contact(m: ModelData, s: StateData, k: ContactData, r: ContactRows, slot: int):
+    """Separation and arms of a contact at the positions where it was found."""
+    p0 = k.anchor0[slot]
+    p1 = k.anchor1[slot]
+    body0 = k.body0[slot]
+    body1 = k.body1[slot]
+    if body0 >= 0:
+        p0 = wp.transform_point(s.link_pose[body0], p0)
+    if body1 >= 0:
+        p1 = wp.transform_point(s.link_pose[body1], p1)
+    r.separation[slot] = wp.dot(k.normal[slot], p0 - p1) - k.rest_distance[slot]
+    point = 0.5 * (p0 + p1)
+    if body0 >= 0:
+        r.arm[2 * slot] = point - wp.transform_point(s.link_pose[body0], m.link_com[body0])
+    if body1 >= 0:
+        r.arm[2 * slot + 1] = point - wp.transform_point(s.link_pose[body1], m.link_com[body1])
 
 
 @wp.kernel
 def match_contacts(
+    m: ModelData,
+    s: StateData,
     k: ContactData,
     time_step: wp.array[wp.float32],
     substeps: wp.int32,
@@ -202,6 +200,7 @@ def match_contacts(
     old = int(0)
     for i in range(k.count[environment]):
         slot = start + i
+        place_contact(m, s, k, r, slot)
         key = k.key[slot]
         force = wp.vec3(0.0, 0.0, 0.0)
         while old < r.previous_count[environment] and r.previous_key[start + old] < key:

@@ -82,11 +82,15 @@ def contact_target(m: ModelData, k: ContactData, r: ContactRows, slot: int, h: f
     """Separating speed that the normal row asks for at least."""
     separation = r.separation[slot]
     target = float(0.0)
-    if r.bounce[slot] >= 0.0:
-        target = r.bounce[slot]
+    if biased == 0:
+        # what was not touched in this substep is the business of the next
+        if r.bounce[slot] > 0.0:
+            target = r.bounce[slot]
+        elif separation > 0.0 and r.impulse[slot][0] == 0.0:
+            target = -1.0e30
     elif separation > 0.0:
         target = -separation / h
-    elif biased == 1:
+    else:
         bound = float(1.0e30)
         if k.body0[slot] >= 0:
             bound = m.link_max_depenetration_velocity[k.body0[slot]]
@@ -104,7 +108,7 @@ def solve_contact(
     v = contact_velocity(t, w, r, slot)
     old = r.impulse[slot]
     inverse = r.inverse[slot]
-    soft = wp.where(biased == 1 and r.separation[slot] <= 0.0 and r.bounce[slot] < 0.0, SOFT, 0.0)
+    soft = wp.where(biased == 1 and r.separation[slot] <= 0.0, SOFT, 0.0)
     normal = wp.max(
         0.0, (1.0 - soft) * (old[0] - (v[0] - contact_target(m, k, r, slot, h, biased)) * inverse[0])
     )
@@ -115,6 +119,18 @@ def solve_contact(
     new = wp.vec3(normal, tangential[0], tangential[1])
     apply_contact(t, w, r, slot, new - old)
     r.impulse[slot] = new
+
+
+@wp.func
+def move_contact(
+    t: Tables, w: Scratch, k: ContactData, r: ContactRows, slot: int, h: float, threshold: float
+):
+    """Advance the separation with the positions, and let a contact that was hit fast enough rebound."""
+    r.separation[slot] = r.separation[slot] + h * contact_velocity(t, w, r, slot)[0]
+    bounce = float(0.0)
+    if r.impulse[slot][0] > 0.0 and r.approach[slot] < -threshold:
+        bounce = -k.restitution[slot] * r.approach[slot]
+    r.bounce[slot] = bounce
 
 
 @wp.func
@@ -275,6 +291,7 @@ def sweep_environment(
     t: Tables,
     m: ModelData,
     k: ContactData,
+    bounce_threshold: wp.array[wp.float32],
     time_step: wp.array[wp.float32],
     substeps: wp.int32,
     relaxations: wp.int32,
@@ -293,6 +310,8 @@ def sweep_environment(
     contact_pass(t, m, w, k, r, environment, h, 1)
     dof_pass(t, m, s, w, environment, h, 1, 1)
     copy_u(t, w, environment)
+    for i in range(count):
+        move_contact(t, w, k, r, start + i, h, bounce_threshold[0])
     for repeat in range(relaxations):
         contact_pass(t, m, w, k, r, environment, h, 0)
         dof_pass(t, m, s, w, environment, h, 1, 0)

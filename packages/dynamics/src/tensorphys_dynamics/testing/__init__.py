@@ -1,0 +1,6 @@
+"""Random articulations and obstacles for tests of this package and of those that build on it."""
+
+from tensorphys_dynamics.testing.obstacles import SpheresOnPlane
+from tensorphys_dynamics.testing.trees import model_of, random_state, random_tree
+
+__all__ = ["SpheresOnPlane", "model_of", "random_state", "random_tree"]
