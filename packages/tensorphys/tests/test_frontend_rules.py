@@ -58,6 +58,18 @@ def test_indices_outside_of_the_view(stages: SimpleNamespace, arrays: Any) -> No
     np.testing.assert_array_equal(arrays.host(view.get_transforms())[:, 2], [1, 1, 1])
 
 
+def test_runtime_convention_skips_indices_outside_of_the_view(stages: SimpleNamespace, arrays: Any) -> None:
+    stage = stages.Author.new(gravity=0.0)
+    for i in range(3):
+        stage.body(f"/World/ball{i}", (i, 0, 1))
+    view = stages.view(arrays, stage, conventions="runtime").create_rigid_body_view("/World/ball*")
+    view.set_transforms(arrays.make(_raised(arrays, view)), arrays.rows([-1, 2, 3, 99]))
+    np.testing.assert_array_equal(arrays.host(view.get_transforms())[:, 2], [1, 1, 7])
+    view.set_masses(arrays.make([[2], [3], [4]]), arrays.rows([1, 3]))
+    np.testing.assert_array_equal(arrays.host(view.get_masses()).ravel(), [1, 3, 1])
+    assert view.check()
+
+
 def test_layouts_of_data(stages: SimpleNamespace) -> None:
     """Strided, transposed, Fortran-ordered, float64 and flat data set what a fresh float32 copy sets."""
     rng = np.random.default_rng(7)

@@ -63,24 +63,13 @@ class Catalog:
 
     def principal_rotation(self) -> FloatArray:
         """Principal axes of the inertia of each link as authored, quaternion xyzw, shape [links, 4]."""
-        environments = self.scene.environments
-        link_environment = self.articulation_environment[self.link_articulation]
-        starts = np.searchsorted(link_environment, np.arange(environments.count + 1))
-        result = np.zeros((len(link_environment), 4))
-        for index, template in enumerate(self.scene.templates):
-            members = np.flatnonzero(environments.template == index)
-            if not members.size or starts[members[0]] == starts[members[0] + 1]:
-                continue
-            first, end = starts[members[0]], starts[members[0] + 1]
-            prefix = len(environments.path[int(members[0])])
-            row_of = {path: row for row, path in enumerate(template.bodies.path)}
-            rows = [row_of[self.directory.link_path(link)[prefix:]] for link in range(first, end)]
-            values = self.scene.overrides.get((index, "bodies.principal_rotation"))
-            if values is None:
-                values = template.bodies.principal_rotation[None]
-            links = starts[members][:, None] + np.arange(end - first)
-            result[links] = values[:, rows]
-        return result
+        numbering = self.directory.numbering
+        parts = []
+        for template, plan in enumerate(numbering.plans):
+            values = numbering.columns(template, "bodies.principal_rotation")[:, plan.link_body]
+            # A base that the engine added has no body.
+            parts.append(np.where(plan.link_body[:, None] >= 0, values, (0.0, 0.0, 0.0, 1.0)))
+        return numbering.links.fill(parts, np.float64, (4,))
 
     def metatype(self, articulation: int) -> ArticulationMetatype:
         """Metatype of an authored articulation; equal ones of one template are one object."""

@@ -13,6 +13,7 @@ import warp as wp
 from tensorphys._kernels.rows import FAULT_POSE
 from tensorphys.catalog import Catalog
 from tensorphys.errors import DataError, InvalidViewError
+from tensorphys_arrays import ArrayIndexError, RowSelection, resolve_host_indices
 
 if TYPE_CHECKING:
     from tensorphys_arrays import Frontend
@@ -82,17 +83,39 @@ class Core:
         if not self.valid:
             raise InvalidViewError(what)
 
+    def indices(self, indices: Any, count: int, device: str, what: str) -> wp.array:
+        """Row indices as a flat int32 array on a device; ``None`` means all rows.
+
+        With the conventions of the runtime, indices outside of the view are skipped.
+        """
+        try:
+            return self.frontend.as_indices(indices, count=count, device=device, what=what)
+        except ArrayIndexError:
+            if self.conventions != "runtime":
+                raise
+        host = np.asarray(indices.numpy() if hasattr(indices, "numpy") else indices).reshape(-1)
+        inside = resolve_host_indices(host[(host >= 0) & (host < count)], count=count, what=what)
+        return wp.array(inside, dtype=wp.int32, device=device)
+
     def warn(self, text: str, *values: object) -> None:
         """Log a warning, unless they are switched off."""
         if self.warnings:
             _LOGGER.warning(text, *values)
 
-    def raise_faults(self) -> None:
-        """Raise for a pose that no setter could check on the host; waits for the device.
+    def raise_faults(self, selection: RowSelection, what: str) -> None:
+        """Raise what no setter of a view could check on the host; waits for the device.
+
+        Args:
+            selection: Table of selected rows of the view.
+            what: The view, for messages.
 
         Raises:
+            ArrayIndexError: An index lay outside of the view. It was left out.
             DataError: A pose was none. Its row was left out.
         """
+        if self.conventions == "runtime":
+            selection.flag.clear()
+        selection.check(what=f"an earlier setter of {what}")
         flags = self.faults.numpy().copy()
         if flags[FAULT_POSE]:
             self.faults.zero_()

@@ -89,8 +89,9 @@ def create_simulation_view(
         device: Warp device of the simulation; default ``"cuda:0"`` where there is one and the frontend can
             serve it, else ``"cpu"``.
         conventions: Which side holds where the documentation of the known API and its runtime differ.
-        on_overflow: What happens when contacts outgrow their buffers. They are built with room for every
-            contact that the shapes can make, so there is nothing to choose between yet.
+        on_overflow: What happens when contacts outgrow their buffers, which hold all possible ones where that
+            fits a budget: ``"grow"``, ``"raise"``, or ``"warn"`` and keep the deepest. On the CPU every step is
+            looked at, on CUDA the next ``check()``.
 
     Returns:
         The view.
@@ -131,7 +132,9 @@ def _create(
     _check_choice("conventions", conventions, ("documentation", "runtime"))
     _check_choice("on_overflow", on_overflow, ("grow", "raise", "warn"))
     try:
-        return _build(frontend_name, stage_id, stage, scene, environments, replicate, device, conventions)
+        return _build(
+            frontend_name, stage_id, stage, scene, environments, replicate, device, conventions, on_overflow
+        )
     except ModuleNotFoundError as error:
         package = _HINTS.get((error.name or "").partition(".")[0])
         if package is None:
@@ -153,6 +156,7 @@ def _build(
     replicate: int | None,
     device: Any,
     conventions: Literal["documentation", "runtime"],
+    on_overflow: Literal["grow", "raise", "warn"],
 ) -> SimulationView:
     if frontend_name in ("torch", "pytorch") and importlib.util.find_spec("torch") is None:
         # Asked before anything else, so that the answer names what the caller named.
@@ -184,7 +188,7 @@ def _build(
         scene = tensorphys_usd.parse_stage(stage, environments=environments)
     if replicate is not None:
         scene = tensorphys_scene.replicate(scene, replicate)
-    simulation = tensorphys_engine.Simulation(scene, device=chosen)
+    simulation = tensorphys_engine.Simulation(scene, device=chosen, on_overflow=on_overflow)
     return SimulationView(Core(simulation, frontend, conventions=conventions, stage=stage))
 
 

@@ -74,7 +74,7 @@ class Properties:
             what=f"{what}(data)",
             shape=shape,
         ).numpy()
-        rows = frontend.as_indices(indices, count=len(slots), device="cpu", what=f"{what}(indices)").numpy()
+        rows = self._core.indices(indices, len(slots), "cpu", f"{what}(indices)").numpy()
         slots, values = slots[rows], values[rows]
         present = slots >= 0
         if present.any():
@@ -83,8 +83,8 @@ class Properties:
     def _settle(self) -> None:
         """Raise what earlier setters of device arrays found; the host waits for the device here anyway."""
         if not self._core.on_host:
-            self._rows.selection.check(what=f"an earlier setter of {self._label}")
-            self._core.raise_faults()
+            self._core.raise_faults(self._rows.selection, self._label)
+            self._core.simulation.check_contacts()
 
     # Between the array of the model and rows of numbers, shape [items, width].
 

@@ -93,8 +93,12 @@ class SimulationView:
         Raises:
             DataError: On CUDA, when an earlier setter was given a pose that is none.
             IndexError: On CUDA, when it was given an index outside of its view.
+            ContactOverflowError: Contacts did not fit their buffers and ``on_overflow`` is ``"raise"``.
         """
-        return self._core.valid and all(view.check() for view in self._views)
+        if not self._core.valid:
+            return False
+        self.simulation.check_contacts()
+        return all(view.check() for view in self._views)
 
     def step(self, dt: float) -> None:
         """Simulate.

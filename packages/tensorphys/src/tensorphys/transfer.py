@@ -111,9 +111,7 @@ class Transfer:
         rows, core = self._rows, self._core
         if indices is None:
             return rows.everything if rows.count else None
-        index = core.frontend.as_indices(
-            indices, count=rows.count, device=core.device, what=f"{what}(indices)"
-        )
+        index = core.indices(indices, rows.count, core.device, f"{what}(indices)")
         return rows.selection.select(index) if index.size and rows.count else None
 
     def input(self, data: Any, shape: tuple[int, ...], what: str) -> wp.array:
@@ -167,7 +165,7 @@ class Transfer:
 
     def _scatter_poses(self, poses: wp.array, selected: wp.array, what: str) -> None:
         core, rows = self._core, self._rows
-        if core.on_host:
+        if core.on_host and not wp.get_device(core.device).is_capturing:
             self._check_poses(poses.numpy(), selected.numpy() >= 0, what)
         wp.launch(
             scatter_poses,

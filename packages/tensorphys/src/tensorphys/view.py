@@ -114,6 +114,5 @@ class TensorView(ABC):
         """
         if not self._core.valid or self._backend is None:
             return False
-        self._backend.selection.check(what=f"an earlier setter of {type(self).__name__}")
-        self._core.raise_faults()
+        self._core.raise_faults(self._backend.selection, type(self).__name__)
         return True
