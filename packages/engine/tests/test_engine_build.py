@@ -197,6 +197,13 @@ def test_filters_disabled_shapes_and_self_collision() -> None:
     assert everything - set(pairs_of(Simulation(still))) == {p for p in everything if max(p) < 5}
 
 
+def test_too_many_pairs_are_refused_before_they_are_made() -> None:
+    count = 6000
+    template = Template(bodies=bodies(count), shapes=shapes([ShapeType.SPHERE] * count))
+    with pytest.raises(UnsupportedError, match="environment /e0 has 6000 shapes"):
+        Simulation(scene_of(template))
+
+
 def test_a_disabled_body_is_a_static_collider() -> None:
     turn = [0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]
     template = Template(

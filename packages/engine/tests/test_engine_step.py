@@ -319,6 +319,8 @@ def test_gravity_of_each_environment(device: str) -> None:
     assert x[0, :3].tolist() == [0.0, 0.0, 1.0]
     assert x[1, 0] == pytest.approx(0.5 * 0.1**2, rel=5e-3)
     assert simulation.gravity.tolist() == [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    simulation.gravity = (0.0, 2.0, 0.0)
+    assert simulation.gravity.tolist() == [[0.0, 2.0, 0.0]] * 2
     for bad in ([1.0, 2.0], [[0.0] * 3] * 3, [math.nan, 0.0, 0.0]):
         with pytest.raises(StepError, match="gravity"):
             simulation.set_gravity(bad)
@@ -346,3 +348,34 @@ def test_a_kinematic_body_follows_its_prescribed_velocity(device: str) -> None:
     run(simulation, 24)
     x = simulation.state.link_pose.numpy()[platform.link]
     assert x[:3] == pytest.approx([0.55, 0.0, 0.1], abs=1e-5)
+
+
+@pytest.mark.parametrize("poison", [False, True])
+def test_an_environment_written_back_to_its_start_equals_a_fresh_one(device: str, poison: bool) -> None:
+    simulation = Simulation(walker_scene(3), device=device)
+    state, links = simulation.state, simulation.directory.numbering.links
+    truth = {name: getattr(state, name).numpy().copy() for name in ("root_pose", "velocity", "dof_position")}
+    run(simulation, 70)
+    if poison:
+        force = np.zeros((links.total, 3), np.float32)
+        force[links.start[1] : links.start[2]] = np.nan
+        simulation.control.link_force.assign(force)
+        run(simulation, 5)
+        assert np.isnan(local_rows(simulation, 1)[0]).any()
+    else:
+        assert simulation.contacts.count.numpy()[1] > 0
+    for name, values in truth.items():
+        current = getattr(state, name).numpy().copy()
+        own = slice(len(values) // 3, 2 * len(values) // 3)
+        current[own] = values[own]
+        getattr(state, name).assign(current)
+    fresh = state.fresh.numpy().copy()
+    fresh[3:6] = 1
+    state.fresh.assign(fresh)
+    simulation.refresh()
+    again = Simulation(walker_scene(3), device=device)
+    for _ in range(70):
+        simulation.step(DT)
+        again.step(DT)
+        for a, b in zip(local_rows(again, 1), local_rows(simulation, 1), strict=True):
+            assert a.tobytes() == b.tobytes()

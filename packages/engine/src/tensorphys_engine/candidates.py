@@ -8,11 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorphys_contact import ShapeType, candidate_pairs, pair_is_supported
+from tensorphys_engine.errors import UnsupportedError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.layout import Array, IntArray, Layout
 from tensorphys_engine.numbering import Numbering
 
 _TYPES = tuple(ShapeType)
+# Pairs of one environment; without spatial sorting more would take minutes and all memory.
+_MOST_PAIRS = 2**24
 
 
 def _supported_table() -> npt.NDArray[np.bool_]:
@@ -56,6 +59,12 @@ def _template_pairs(numbering: Numbering, template: int, findings: Findings) -> 
         return np.zeros((0, 2), np.int64)
     shared = numbering.scene.shared.shapes
     shared_rows = numbering.shared_shape_row
+    prefix = numbering.scene.environments.path[int(users[0])]
+    if own * (own - 1) // 2 + own * len(shared_rows) > _MOST_PAIRS:
+        raise UnsupportedError(
+            f"environment {prefix or '/'} has {own} shapes; every pair of them is looked at in each step, "
+            f"and more than {_MOST_PAIRS} pairs are not supported"
+        )
     none = np.full(len(shared_rows), -1, np.int32)
     link = np.concatenate((plan.shape_link, none))
     pairs = candidate_pairs(
@@ -68,7 +77,6 @@ def _template_pairs(numbering: Numbering, template: int, findings: Findings) -> 
     pairs = pairs[keep]
     kind = np.concatenate((tables.shapes.type[plan.shape_row], shared.type[shared_rows]))
     supported = _supported_table()[kind[pairs[:, 0]], kind[pairs[:, 1]]]
-    prefix = numbering.scene.environments.path[int(users[0])]
     paths = [prefix + tables.shapes.path[row] for row in plan.shape_row]
     paths += [shared.path[row] for row in shared_rows]
     for first, second in pairs[~supported]:

@@ -337,6 +337,10 @@ class Simulation:
         """Gravity of each environment [stage length/s²], shape [environments, 3]; reading waits for the device."""
         return np.array(self.model.gravity.numpy())
 
+    @gravity.setter
+    def gravity(self, gravity: npt.ArrayLike) -> None:
+        self.set_gravity(gravity)
+
     def set_gravity(self, gravity: npt.ArrayLike) -> None:
         """Set gravity.
 
