@@ -9,6 +9,7 @@ import argparse
 import time
 
 import warp as wp
+
 from tensorphys_engine import Simulation
 from tensorphys_engine.testing import walker_scene
 
