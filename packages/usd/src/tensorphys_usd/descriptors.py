@@ -46,11 +46,11 @@ _JOINTS = (
 )
 
 
-def _load(stage: Usd.Stage) -> dict[Any, Any]:
+def _load(stage: Usd.Stage, skip: list[str]) -> dict[Any, Any]:
     load = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None)
     if load is None:
         load = UsdPhysics.LoadUsdPhysicsFromRange
-    return load(stage, ["/"])
+    return load(stage, ["/"], skip) if skip else load(stage, ["/"])
 
 
 class Descriptors:
@@ -61,7 +61,7 @@ class Descriptors:
     """
 
     def __init__(self, reading: Reading) -> None:
-        loaded = _load(reading.stage)
+        loaded = _load(reading.stage, [str(path) for path in reading.skip])
         self._order = reading.order
         self.scenes = self._rows(loaded, ("Scene",))
         self.bodies = self._rows(loaded, ("RigidBody",))

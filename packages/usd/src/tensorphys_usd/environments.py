@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Sdf
 
-from tensorphys_patterns import PathTree, match
 from tensorphys_scene import Environments, Template
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.roots import EnvironmentRoots
 from tensorphys_usd.rows import StageRows, TableRows
 from tensorphys_usd.stage import Reading
 
@@ -25,29 +25,21 @@ _SAME = 1e-9
 
 
 class Roots:
-    """Environment root prims and what stands below them.
+    """Environments of one pass over a stage: which prim belongs to which.
 
     Attributes:
         paths: Root paths in stage order; one empty path where the whole stage is one environment.
         origins: Translation of each root in the world, shape [count, 3].
+        source: The environment whose rows stand for each one, shape [count].
     """
 
-    def __init__(self, reading: Reading, pattern: str | None) -> None:
+    def __init__(self, reading: Reading, found: EnvironmentRoots) -> None:
         self._reading = reading
-        if pattern is None:
-            self.paths: list[Sdf.Path] = []
-            self.origins = np.zeros((1, 3))
-            return
-        tree = PathTree([str(path) for path in reading.paths])
-        hits = dict.fromkeys(hit.path for hit in match(pattern, tree))
-        if not hits:
-            raise StageError(f"environments={pattern!r} matches no prim of the stage")
-        self.paths = sorted((Sdf.Path(hit) for hit in hits), key=lambda path: reading.order[path])
-        for first, second in zip(self.paths, self.paths[1:], strict=False):
-            if second.HasPrefix(first):
-                raise StageError(f"environments={pattern!r}: {second} is inside the environment {first}")
-        self.origins = np.array([reading.frame(path).translation for path in self.paths]).reshape(-1, 3)
-        self._starts = [reading.order[path] for path in self.paths]
+        self.paths = found.paths
+        self.origins = found.origins
+        self.source = found.source
+        self._parsed = np.unique(found.source)
+        self._starts = [reading.order[self.paths[row]] for row in self._parsed] if self.paths else []
 
     @property
     def count(self) -> int:
@@ -66,7 +58,8 @@ class Roots:
         if position is None:
             return OUTSIDE
         index = bisect.bisect_right(self._starts, position) - 1
-        return index if index >= 0 and path.HasPrefix(self.paths[index]) else OUTSIDE
+        environment = int(self._parsed[index]) if index >= 0 else OUTSIDE
+        return environment if index >= 0 and path.HasPrefix(self.paths[environment]) else OUTSIDE
 
     def relative(self, environment: int, path: Sdf.Path) -> str:
         """Path below the environment's root; the whole path for a prim outside of it."""
@@ -79,8 +72,8 @@ class Roots:
         """Paths of all prims of an environment, relative, depth-first; the root is ""."""
         if not self.paths:
             return ("", *(str(path) for path in self._reading.paths))
-        start = self._starts[environment]
         root = self.paths[environment]
+        start = self._reading.order[root]
         length = len(str(root))
         result = []
         for path in self._reading.paths[start:]:
@@ -299,19 +292,20 @@ def split(
 ) -> tuple[tuple[Template, ...], Environments, Template, dict[tuple[int, str], npt.NDArray[np.float64]]]:
     """Templates, environments, shared shapes and per-environment columns of a stage."""
     splitter = Splitter(reading, roots, rows)
-    parts = [splitter.part(environment) for environment in range(roots.count)]
+    parts = {int(environment): splitter.part(int(environment)) for environment in np.unique(roots.source)}
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for environment, part in enumerate(parts):
+    for environment, part in parts.items():
         groups.setdefault(part.signature(), []).append(environment)
     template_of = np.zeros(roots.count, np.int32)
     templates = []
     overrides: dict[tuple[int, str], npt.NDArray[np.float64]] = {}
     for index, members in enumerate(groups.values()):
-        template_of[members] = index
+        users = np.flatnonzero(np.isin(roots.source, members))
+        template_of[users] = index
         templates.append(splitter.template(parts[members[0]]))
-        overrides.update(
-            {(index, name): values for name, values in _differences([parts[e] for e in members]).items()}
-        )
+        row_of_user = np.searchsorted(members, roots.source[users])
+        for name, values in _differences([parts[environment] for environment in members]).items():
+            overrides[index, name] = values[row_of_user]
     shared = splitter.template(splitter.part(OUTSIDE)) if roots.paths else Template()
     environments = Environments(path=roots.names(), template=template_of, origin=roots.origins)
     return tuple(templates), environments, shared, overrides

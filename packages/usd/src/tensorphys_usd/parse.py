@@ -22,6 +22,7 @@ from tensorphys_usd.leftovers import report_leftovers
 from tensorphys_usd.masses import mass_columns
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes
+from tensorphys_usd.roots import find_roots
 from tensorphys_usd.rows import StageRows
 from tensorphys_usd.settings import read_settings
 from tensorphys_usd.shapes import StageShapes
@@ -67,7 +68,8 @@ def parse_stage(
         stage: A stage or the path of its file.
         stage_cache_id: Id in the process-wide stage cache, instead of a stage.
         environments: Pattern of environment root prims. Equal sub-trees share one template and environments never
-            interact; static colliders outside of all belong to all. Without it the whole stage is one world.
+            interact; static colliders outside of all belong to all. Findings name one of several equal environments.
+            Without it the whole stage is one world.
         free_base: Articulations whose joints to the world are switched off: path of the prim with the root schema,
             of the root link, or a pattern; "*" for all.
         fix_base: Articulations whose root link is fixed to the world where it stands; named alike.
@@ -89,7 +91,8 @@ def parse_stage(
     else:
         opened = stage
     freed, fixed = _Selection("free_base", free_base), _Selection("fix_base", fix_base)
-    reading = Reading(opened)
+    found = find_roots(opened, environments)
+    reading = Reading(opened, found.copies)
     descriptors = Descriptors(reading)
     settings = read_settings(reading, descriptors, require_scene=require_scene)
     materials = StageMaterials(reading, descriptors)
@@ -105,7 +108,7 @@ def parse_stage(
     derive_positions(reading, joints, articulations)
     pairs = filtered_pairs(reading, descriptors, bodies, shapes, joints, articulations)
     rows = StageRows(bodies, masses, shapes, joints, articulations, materials, meshes.meshes, pairs)
-    templates, placed, shared, overrides = split(reading, Roots(reading, environments), rows)
+    templates, placed, shared, overrides = split(reading, Roots(reading, found), rows)
     report_leftovers(reading)
     return Scene(
         settings=settings,

@@ -50,8 +50,13 @@ def stage_of_cache(stage_cache_id: int) -> Usd.Stage:
 class Reading:
     """One pass over one stage.
 
+    Args:
+        stage: The stage.
+        skip: Prims that are left out with all below them.
+
     Attributes:
         stage: The stage.
+        skip: Prims that are left out.
         report: Findings.
         paths: Paths of all active, loaded, defined prims in depth-first order, instance proxies included.
         order: Position of each of these paths.
@@ -59,16 +64,21 @@ class Reading:
         up_axis: "Y" or "Z".
     """
 
-    def __init__(self, stage: Usd.Stage) -> None:
+    def __init__(self, stage: Usd.Stage, skip: frozenset[Sdf.Path] = frozenset()) -> None:
         self.stage = stage
+        self.skip = skip
         self.report = Report()
         self.paths: list[Sdf.Path] = []
         self.prims: list[Usd.Prim] = []
         iterator = iter(Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()))
         next(iterator)  # the pseudo-root
         for prim in iterator:
+            path = prim.GetPath()
+            if path in skip:
+                iterator.PruneChildren()
+                continue
             self.prims.append(prim)
-            self.paths.append(prim.GetPath())
+            self.paths.append(path)
         self.order = {path: index for index, path in enumerate(self.paths)}
         self.meters_per_unit = float(UsdGeom.GetStageMetersPerUnit(stage))
         self.kilograms_per_unit = float(UsdPhysics.GetStageKilogramsPerUnit(stage))

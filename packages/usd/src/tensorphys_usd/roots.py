@@ -1,0 +1,123 @@
+"""Environment root prims, and which of them hold the same.
+
+Two environments are equal before anything is parsed when every layer says the same below both roots: the specs that
+contribute to the roots hold equal text, apart from where the roots stand. Only one of them is parsed. Equal
+environments that say so in different ways (one by a reference, one in full) are found later, by their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+
+from tensorphys_patterns import match
+from tensorphys_usd.errors import StageError
+
+_COPY = Sdf.Path("/environment")
+
+
+@dataclass(frozen=True)
+class EnvironmentRoots:
+    """Environment root prims of a stage.
+
+    Attributes:
+        paths: Root paths in stage order; none where the whole stage is one environment.
+        origins: Translation of each root in the world, shape [count, 3]; one row where there are no roots.
+        source: The environment that is parsed for each one, shape [count].
+    """
+
+    paths: tuple[Sdf.Path, ...]
+    origins: npt.NDArray[np.float64]
+    source: npt.NDArray[np.int64]
+
+    @property
+    def copies(self) -> frozenset[Sdf.Path]:
+        """Roots that need not be parsed."""
+        return frozenset(path for row, path in enumerate(self.paths) if self.source[row] != row)
+
+
+class _Prims:
+    """Prims of a stage as a tree of names."""
+
+    def __init__(self, stage: Usd.Stage) -> None:
+        self._stage = stage
+
+    @property
+    def root(self) -> Usd.Prim:
+        return self._stage.GetPseudoRoot()
+
+    def children(self, node: Usd.Prim, /) -> Sequence[tuple[str, Usd.Prim]]:
+        prims = node.GetFilteredChildren(Usd.TraverseInstanceProxies())
+        return [(prim.GetName(), prim) for prim in prims]
+
+    def find(self, path: str, /) -> Usd.Prim | None:
+        prim = self._stage.GetPrimAtPath(path) if Sdf.Path.IsValidPathString(path) else None
+        return prim if prim and prim.IsActive() and prim.IsLoaded() and prim.IsDefined() else None
+
+
+def find_roots(stage: Usd.Stage, pattern: str | None) -> EnvironmentRoots:
+    """Environment roots of a stage.
+
+    Args:
+        stage: The stage.
+        pattern: Pattern of root prims, None for the whole stage.
+
+    Raises:
+        StageError: If the pattern matches nothing, or a root is inside another.
+    """
+    if pattern is None:
+        return EnvironmentRoots((), np.zeros((1, 3)), np.zeros(1, np.int64))
+    hits = dict.fromkeys(hit.path for hit in match(pattern, _Prims(stage)))
+    if not hits:
+        raise StageError(f"environments={pattern!r} matches no prim of the stage")
+    paths = tuple(Sdf.Path(hit) for hit in hits)
+    known = set(paths)
+    for path in paths:
+        for ancestor in path.GetParentPath().GetPrefixes():
+            if ancestor in known:
+                raise StageError(f"environments={pattern!r}: {path} is inside the environment {ancestor}")
+    cache = UsdGeom.XformCache()
+    prims = [stage.GetPrimAtPath(path) for path in paths]
+    worlds = np.array([np.array(cache.GetLocalToWorldTransform(prim)) for prim in prims]).reshape(-1, 4, 4)
+    finite = np.isfinite(worlds).all(axis=(1, 2))
+    if not finite.all():
+        raise StageError(f"{paths[int(np.argmin(finite))]}: world transform is not finite")
+    source = np.arange(len(paths))
+    if len(paths) > 1 and _independent(stage, known):
+        first: dict[tuple[object, ...], int] = {}
+        for row, prim in enumerate(prims):
+            source[row] = first.setdefault((worlds[row, :3, :3].tobytes(), *_content(prim)), row)
+    return EnvironmentRoots(paths, worlds[:, 3, :3].copy(), source)
+
+
+def _independent(stage: Usd.Stage, roots: set[Sdf.Path]) -> bool:
+    """Whether nothing outside of the roots can make equal roots differ."""
+    if stage.GetLoadRules() != Usd.StageLoadRules.LoadAll():
+        return False
+    if stage.GetPopulationMask() != Usd.StagePopulationMask.All():
+        return False
+    iterator = iter(Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()))
+    for prim in iterator:
+        if prim.GetPath() in roots:
+            iterator.PruneChildren()
+        elif prim.IsA(UsdPhysics.Joint) or prim.IsA(UsdPhysics.CollisionGroup):
+            return False
+    return True
+
+
+def _content(prim: Usd.Prim) -> tuple[tuple[str, str], ...]:
+    """What each layer says at and below a prim, targets inside relative to it, its own transform left out."""
+    parts = []
+    for spec in prim.GetPrimStack():
+        copy = Sdf.Layer.CreateAnonymous(".usda")
+        Sdf.CopySpec(spec.layer, spec.path, copy, _COPY)
+        root = copy.GetPrimAtPath(_COPY)
+        for attribute in list(root.properties):
+            if attribute.name.startswith("xformOp"):
+                root.RemoveProperty(attribute)
+        parts.append((str(spec.layer.identifier), str(copy.ExportToString())))
+    return tuple(parts)
