@@ -90,7 +90,7 @@ class Simulation:
         ignore_unsupported: bool = False,
         on_overflow: OnOverflow = "grow",
         strict: bool | None = None,
-        contact_budget: int | None = 2**31,
+        contact_budget: int | None = 2**30,
         use_graph: bool = True,
     ) -> None:
         """Build a scene.
