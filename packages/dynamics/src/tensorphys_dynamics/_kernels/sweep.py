@@ -24,6 +24,8 @@ wp.set_module_options({"enable_backward": False})
 # (docs/architecture.md). Of the penetration PUSH is removed in a substep, of the impulse SOFT decays.
 DAMPING_RATIO = 3.0
 PUSH = wp.constant(1.0 / (2.0 * DAMPING_RATIO + 1.0))
+# A joint that starts outside of its limits returns at this rate [1/s].
+RECOVERY = wp.constant(10.0)
 SOFT = wp.constant(1.0 / (2.0 + 2.0 * DAMPING_RATIO))
 
 
@@ -181,8 +183,8 @@ def solve_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: in
     dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
     below = m.dof_lower[dof] - s.dof_position[dof]
     above = m.dof_upper[dof] - s.dof_position[dof]
-    lowest = wp.where(below > 0.0, PUSH * float(biased) * below / h, below / h)
-    highest = wp.where(above < 0.0, PUSH * float(biased) * above / h, above / h)
+    lowest = wp.where(below > 0.0, RECOVERY * float(biased) * below, below / h)
+    highest = wp.where(above < 0.0, RECOVERY * float(biased) * above, above / h)
     old = w.dof_limit_impulse[index]
     v = dof_velocity(t, w, a, i)
     free = v - old / w.dof_row_mass[index]

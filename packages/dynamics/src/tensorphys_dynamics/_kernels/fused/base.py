@@ -1,0 +1,119 @@
+"""Scratch of an environment, small algebra, and the setting of one call."""
+
+SCRATCH = r"""
+struct V { float x, y, z;
+  CUDA_CALLABLE V operator+(V b) const { return V{x + b.x, y + b.y, z + b.z}; }
+  CUDA_CALLABLE V operator-(V b) const { return V{x - b.x, y - b.y, z - b.z}; }
+  CUDA_CALLABLE V operator*(float s) const { return V{x * s, y * s, z * s}; }
+};
+struct Q { float x, y, z, w; };
+struct Scratch {
+  float root[7];                     // pose of the root link
+  float joint[6];                    // momentum of the joint velocities alone
+  float rot[LB][4], pos[LB][3];      // link rotation; origin relative to that of the root
+  float com[LB][3], inertia[LB][6];  // centre of mass relative to that of the root; xx yy zz xy xz yz about it
+  float rate[LB][12];                // angular and linear velocity, then their velocity-product rates
+  float sub[LB][16];                 // of the subtree: mass, moment 3, inertia 6, force 3, torque 3
+  float motion[VB][6];               // linear, angular motion of each velocity index
+  float q[VB], v[VB], half_kick[VB], force[VB], kick[VB], free_v[VB], sine[VB], cosine[VB];
+  float inverse_root[VB], gain[VB], drive[VB], limit_force[VB], limit_impulse[VB], slack[VB], row_mass[VB];
+  float u[UB], drift[UB];            // D^1/2 L v after the last and after the biased pass
+  float factor[EB], response[EB];    // M, then L and D; rows D^-1/2 L^-T e_i of limits and slacks
+  int saturation[VB], flag[VB];
+};
+"""
+
+ALGEBRA = r"""
+auto dot = [](V a, V b) { return a.x * b.x + a.y * b.y + a.z * b.z; };
+auto cross = [](V a, V b) { return V{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; };
+auto load = [](const float* p) { return V{p[0], p[1], p[2]}; };
+auto store = [](float* p, V a) { p[0] = a.x; p[1] = a.y; p[2] = a.z; };
+auto load_q = [](const float* p) { return Q{p[0], p[1], p[2], p[3]}; };
+auto store_q = [](float* p, Q a) { p[0] = a.x; p[1] = a.y; p[2] = a.z; p[3] = a.w; };
+auto multiply = [](Q a, Q b) {
+  return Q{a.w * b.x + b.w * a.x + a.y * b.z - b.y * a.z, a.w * b.y + b.w * a.y + a.z * b.x - b.z * a.x,
+           a.w * b.z + b.w * a.z + a.x * b.y - b.x * a.y, a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z};
+};
+// R(q) a = a + 2 w (v x a) + 2 v x (v x a)
+auto rotate = [&](Q q, V a) {
+  V v = V{q.x, q.y, q.z}, t = cross(v, a) * 2.0f;
+  return a + t * q.w + cross(v, t);
+};
+auto normalize = [](Q q) {
+  float n = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
+  // one Newton step of 1 / sqrt(n) from 1 is exact to rounding this near to 1
+  float s = n > 0.9995f && n < 1.0005f ? 1.5f - 0.5f * n : 1.0f / sqrtf(n);
+  return Q{q.x * s, q.y * s, q.z * s, q.w * s};
+};
+// symmetric 3x3 as xx yy zz xy xz yz
+auto symmetric = [](const float* m, V a) {
+  return V{m[0] * a.x + m[3] * a.y + m[4] * a.z, m[3] * a.x + m[1] * a.y + m[5] * a.z,
+           m[4] * a.x + m[5] * a.y + m[2] * a.z};
+};
+"""
+
+SETTING = r"""
+const int* T = table.data;
+auto tab = [&](int at) { return LDG(T + at); };
+auto row_start = [&](int i) { return LDG(T + T_ROW + i); };
+auto depth_of = [&](int i) { return LDG(T + T_DEPTH + i); };
+const int nl = tab(0), nv = tab(1), level_count = tab(2), stage_count = tab(3);
+const int link0 = env * nl, dof0 = env * (nv - NR) - NR, velocity0 = env * nv;  // dof0 + i: row of index i
+const float h = time_step.data[0] / (float)substeps;
+const int slot0 = k.slot_start.data[env], nc = k.count.data[env];
+const float* gravity_ = (const float*)&m.gravity.data[env];
+const V gravity = V{gravity_[0], gravity_[1], gravity_[2]};
+const float* com0 = (const float*)&m.link_com.data[link0];
+int fresh = s.fresh.data[env], root_synced = s.root_synced.data[env], known = 0, loaded = 0;
+V momentum = V{0, 0, 0}, spin_momentum = V{0, 0, 0}, shift = V{0, 0, 0}, origin = V{0, 0, 0};
+
+for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[env])[i];
+for (int i = lane; i < EB; i += G) { w->factor[i] = 0.0f; w->response[i] = 0.0f; }
+for (int i = lane; i < UB; i += G) { w->u[i] = 0.0f; w->drift[i] = 0.0f; }
+for (int i = lane; i < nv; i += G) {
+  w->v[i] = s.velocity.data[velocity0 + i];
+  w->half_kick[i] = s.half_kick.data[velocity0 + i];
+  if (i >= NR) {
+    w->q[i] = s.dof_position.data[dof0 + i];
+    w->saturation[i] = s.dof_saturation.data[dof0 + i];
+    w->limit_force[i] = s.dof_limit_force.data[dof0 + i];
+  }
+}
+SYNC();
+"""
+
+FINISH = r"""
+// ---- state that the user sees; inputs of one step are remembered and cleared
+for (int l = lane; l < nl; l += G) {
+  const float* r = w->rate[l];
+  V angular = load(r), linear = load(r + 3) + cross(angular, load(w->com[l]));
+  V p = load(w->root) + load(w->pos[l]);
+  float* pose = (float*)&s.link_pose.data[link0 + l];
+  float* velocity = (float*)&s.link_velocity.data[link0 + l];
+  store(pose, p);
+  store_q(pose + 3, load_q(w->rot[l]));
+  store(velocity, linear);
+  store(velocity + 3, angular);
+  float* force = (float*)&c.link_force.data[link0 + l];
+  float* torque = (float*)&c.link_torque.data[link0 + l];
+  store((float*)&s.previous_force.data[link0 + l], load(force));
+  store((float*)&s.previous_torque.data[link0 + l], load(torque));
+  store(force, V{0, 0, 0});
+  store(torque, V{0, 0, 0});
+}
+for (int i = lane; i < nv; i += G) {
+  s.velocity.data[velocity0 + i] = w->v[i];
+  s.half_kick.data[velocity0 + i] = w->half_kick[i];
+  if (i >= NR) {
+    s.dof_position.data[dof0 + i] = w->q[i];
+    s.dof_saturation.data[dof0 + i] = w->saturation[i];
+    s.dof_limit_force.data[dof0 + i] = w->limit_force[i];
+    s.previous_actuation.data[dof0 + i] = c.actuation.data[dof0 + i];
+  }
+}
+for (int i = lane; i < 7; i += G) ((float*)&s.root_pose.data[env])[i] = w->root[i];
+if (lane == 0) {
+  s.root_synced.data[env] = root_synced;
+  s.fresh.data[env] = fresh;
+}
+"""

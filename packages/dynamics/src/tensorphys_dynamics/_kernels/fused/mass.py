@@ -1,0 +1,344 @@
+"""Composite inertias, mass matrix, momentum of a floating base, sparse factorisation, and implicit drives."""
+
+COMPOSITES = r"""
+// Own mass, moment and inertia about the origin (implicit damping in them), to be summed over subtrees.
+auto own_masses = [&]() {
+  for (int l = lane; l < nl; l += G) {
+    float* o = w->sub[l];
+    const float* inertia = w->inertia[l];
+    const float heavy = m.link_mass.data[link0 + l] * (1.0f + h * m.link_linear_damping.data[link0 + l]);
+    const float turn = 1.0f + h * m.link_angular_damping.data[link0 + l];
+    V x = load(w->com[l]), b = x * heavy;
+    o[0] = heavy;
+    store(o + 1, b);
+    o[4] = inertia[0] * turn + b.y * x.y + b.z * x.z;
+    o[5] = inertia[1] * turn + b.x * x.x + b.z * x.z;
+    o[6] = inertia[2] * turn + b.x * x.x + b.y * x.y;
+    o[7] = inertia[3] * turn - b.x * x.y;
+    o[8] = inertia[4] * turn - b.x * x.z;
+    o[9] = inertia[5] * turn - b.y * x.z;
+  }
+  SYNC();
+};
+"""
+
+# Components from `begin` to `end` summed from the leaves to the root: on the CPU a row at a time, in a group each
+# lane carries its components through all links, which needs no barrier.
+GATHER_CPU = r"""
+auto gather = [&](const int begin, const int end) {
+  for (int l = nl - 1; l > 0; l--) {
+    float* to = w->sub[tab(T_PARENT + l)];
+    const float* from = w->sub[l];
+    for (int k = begin; k < end; k++) to[k] += from[k];
+  }
+};
+"""
+GATHER_LANES = r"""
+auto gather = [&](const int begin, const int end) {
+  for (int k = begin + lane; k < end; k += G)
+    for (int l = nl - 1; l > 0; l--) w->sub[tab(T_PARENT + l)][k] += w->sub[l][k];
+  SYNC();
+};
+"""
+
+MASS_ROWS = r"""
+// Entries of the mass matrix by composite inertias [Featherstone 2008, section 6.2]. The motions of a floating root
+// are unit vectors, so that the first six entries of a row are the components of the composite's momentum.
+auto mass_rows = [&]() {
+  for (int i = lane; i < nv; i += G) {
+    const float* o = w->sub[tab(T_LINK + i)];
+    V moment = load(o + 1), f, n;
+    float* row = w->factor + row_start(i);
+    const int depth = depth_of(i);
+    if (i < NR) {
+      float e[6] = {0, 0, 0, 0, 0, 0};
+      for (int j = 0; j < NR; j++) e[j] = j == i ? 1.0f : 0.0f;
+      V a = V{e[0], e[1], e[2]}, b = V{e[3], e[4], e[5]};
+      n = symmetric(o + 4, b) + cross(moment, a);
+      f = a * o[0] - cross(moment, b);
+      const float all[6] = {f.x, f.y, f.z, n.x, n.y, n.z};
+      for (int p = 0; p < 6; p++) if (p <= i) row[p] = all[p];
+    } else {
+      V a = load(w->motion[i]), b = load(w->motion[i] + 3);
+      n = symmetric(o + 4, b) + cross(moment, a);
+      f = a * o[0] - cross(moment, b);
+      if (NR == 6) { store(row, f); store(row + 3, n); }
+      for (int p = NR; p <= depth; p++) {
+        const float* motion = w->motion[tab(T_CHAIN + row_start(i) + p)];
+        row[p] = dot(load(motion), f) + dot(load(motion + 3), n);
+      }
+      row[depth] += m.dof_armature.data[dof0 + i];
+    }
+  }
+  SYNC();
+};
+"""
+
+MOMENTUM = r"""
+// Total momentum about the root's centre of mass: measured, or, where it is known, the root velocity is set from it:
+// with the composite mass, centre x and inertia I about it, w = I^-1 (L - x cross p), v = p / mass - w cross x
+// [Featherstone 2008, section 2.13]. The columns of the root in the mass matrix give the part of the joints.
+auto momentum_root = [&]() {
+  for (int p = lane; p < 6; p += G) {
+    float sum = 0.0f;
+    for (int i = 6; i < nv; i++) sum += w->factor[row_start(i) + p] * w->v[i];
+    w->joint[p] = sum;
+  }
+  SYNC();
+  const float* o = w->sub[0];
+  V moment = load(o + 1), joint = load(w->joint), joint_turn = load(w->joint + 3);
+  if (known) {
+    V p = momentum - joint, turn = spin_momentum - cross(shift, momentum) - joint_turn, x = moment * (1.0f / o[0]);
+    V b = moment;
+    turn = turn - cross(x, p);
+    float xx = o[4] - b.y * x.y - b.z * x.z, yy = o[5] - b.x * x.x - b.z * x.z, zz = o[6] - b.x * x.x - b.y * x.y;
+    float xy = o[7] + b.x * x.y, xz = o[8] + b.x * x.z, yz = o[9] + b.y * x.z;
+    float cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - xz * yy;
+    float over = 1.0f / (xx * cxx + xy * cxy + xz * cxz);
+    const float adjugate[6] = {cxx, xx * zz - xz * xz, xx * yy - xy * xy, cxy, cxz, xy * xz - xx * yz};
+    V angular = symmetric(adjugate, turn) * over;
+    V linear = p * (1.0f / o[0]) - cross(angular, x);
+    spin_momentum = spin_momentum - cross(shift, momentum);
+    SYNC();
+    if (lane == 0) { store(w->v, linear); store(w->v + 3, angular); }
+    SYNC();
+  } else {
+    V linear = load(w->v), angular = load(w->v + 3);
+    momentum = linear * o[0] - cross(moment, angular) + joint;
+    spin_momentum = symmetric(o + 4, angular) + cross(moment, linear) + joint_turn;
+  }
+};
+"""
+
+# M = L^T D L over the chains, rows overwritten by L, the right-hand side `kick` eliminated along
+# [Featherstone 2008, section 6.5]. Rows are padded, so that the CPU takes eight entries at a time; what it writes
+# beyond the end of a row is never read as an entry.
+FACTOR_CPU = r"""
+auto factorize = [&]() {
+  for (int i = nv - 1; i >= 0; i--) {
+    float* row = w->factor + row_start(i);
+    const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
+    const float over = 1.0f / row[depth], x = w->kick[i];
+    w->inverse_root[i] = sqrtf(over);
+    for (int p = depth - 1; p >= 0; p--) {
+      const int j = tab(chain + p);
+      float* other = w->factor + row_start(j);
+      const float ratio = row[p] * over;
+      for (int q = 0; q <= p; q += 8) *(F8*)(other + q) = *(F8*)(other + q) - *(F8*)(row + q) * ratio;
+      w->kick[j] -= ratio * x;
+      row[p] = ratio;
+    }
+  }
+};
+"""
+FACTOR_LANES = r"""
+auto factorize = [&]() {
+  for (int i = nv - 1; i >= 0; i--) {
+    float* row = w->factor + row_start(i);
+    const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
+    const float over = 1.0f / row[depth], x = w->kick[i];
+    if (lane == 0) w->inverse_root[i] = sqrtf(over);
+    // a lane takes a long and a short row
+    for (int t = lane; 2 * t < depth; t += G)
+      for (int side = 0; side < 2; side++) {
+        const int p = side ? t : depth - 1 - t;
+        if (side && p >= depth - 1 - t) break;
+        const int j = tab(chain + p);
+        float* other = w->factor + row_start(j);
+        const float ratio = row[p] * over;
+        for (int q = 0; q <= p; q++) other[q] -= ratio * row[q];
+        w->kick[j] -= ratio * x;
+      }
+    SYNC();
+    for (int p = lane; p < depth; p += G) row[p] *= over;
+    SYNC();
+  }
+};
+"""
+
+SOLVES = r"""
+// x <- L^-1 D^-1 x for the right-hand side that `factorize` has eliminated
+auto back_substitute = [&](float* x) {
+  for (int stage = 0; stage < stage_count; stage++) {
+    for (int o = tab(T_STAGE + stage) + lane; o < tab(T_STAGE + stage + 1); o += G) {
+      const int i = tab(T_VORDER + o), depth = depth_of(i);
+      const float* row = w->factor + row_start(i);
+      const int* chain = T + T_CHAIN + row_start(i);
+      float value = x[i] * w->inverse_root[i] * w->inverse_root[i];
+      for (int p = 0; p < depth; p++) value -= row[p] * x[LDG(chain + p)];
+      x[i] = value;
+    }
+    SYNC();
+  }
+};
+// u = D^1/2 L v, in which the kinetic energy is |u|^2 / 2
+auto to_u = [&](const float* v, float* u) {
+  for (int i = lane; i < nv; i += G) {
+    const int depth = depth_of(i);
+    const float* row = w->factor + row_start(i);
+    const int* chain = T + T_CHAIN + row_start(i);
+    float value = v[i];
+    for (int p = 0; p < depth; p++) value += row[p] * v[LDG(chain + p)];
+    u[i] = value / w->inverse_root[i];
+  }
+  SYNC();
+};
+auto from_u = [&](const float* u, float* v) {
+  for (int stage = 0; stage < stage_count; stage++) {
+    for (int o = tab(T_STAGE + stage) + lane; o < tab(T_STAGE + stage + 1); o += G) {
+      const int i = tab(T_VORDER + o), depth = depth_of(i);
+      const float* row = w->factor + row_start(i);
+      const int* chain = T + T_CHAIN + row_start(i);
+      float value = u[i] * w->inverse_root[i];
+      for (int p = 0; p < depth; p++) value -= row[p] * v[LDG(chain + p)];
+      v[i] = value;
+    }
+    SYNC();
+  }
+};
+// Row D^-1/2 L^-T e_i; returns its square, the inverse inertia of the velocity.
+auto response_row = [&](int i) {
+  const int depth = depth_of(i);
+  float* y = w->response + row_start(i);
+  const int* chain = T + T_CHAIN + row_start(i);
+  for (int p = 0; p < depth; p++) y[p] = 0.0f;
+  y[depth] = 1.0f;
+  float total = 0.0f;
+  for (int p = depth; p >= 0; p--) {
+    const int j = LDG(chain + p);
+    const float* row = w->factor + row_start(j);
+    float value = y[p];
+    for (int q = 0; q < p; q++) y[q] -= row[q] * value;
+    value *= w->inverse_root[j];
+    y[p] = value;
+    total += value * value;
+  }
+  return total;
+};
+"""
+
+DRIVES = r"""
+auto drive_type = [&](int i) { return m.dof_drive_type.data[dof0 + i]; };
+auto max_force = [&](int i) { return m.dof_max_force.data[dof0 + i]; };
+auto tab_smooth = [&](int i) {
+  return drive_type(i) == 0 && m.dof_passive_stiffness.data[dof0 + i] == 0.0f
+      && m.dof_passive_damping.data[dof0 + i] == 0.0f;
+};
+// force of a drive of unit scale if the joint moves at v over the substep
+auto drive_error = [&](int i, float v) {
+  return m.dof_stiffness.data[dof0 + i] * (c.position_target.data[dof0 + i] - w->q[i] - h * v)
+       + m.dof_damping.data[dof0 + i] * (c.velocity_target.data[dof0 + i] - v);
+};
+// Right-hand side h tau, and on the diagonal h (h k + d) of drives that are not saturated and of passive springs.
+// `drive` holds the scale that turns gains into forces.
+auto assemble = [&](bool first) {
+  const float blend = first && !fresh ? 0.5f : 0.0f;
+  for (int i = lane; i < nv; i += G) {
+    float force = w->force[i];
+    if (i >= NR) {
+      const int d = dof0 + i;
+      const float v = w->v[i] - w->half_kick[i];
+      const float stiffness = m.dof_passive_stiffness.data[d], damping = m.dof_passive_damping.data[d];
+      float diagonal = h * (h * stiffness + damping), actuation = c.actuation.data[d];
+      force += stiffness * (m.dof_spring_reference.data[d] - w->q[i] - h * v) - damping * v;
+      force += actuation + blend * (s.previous_actuation.data[d] - actuation);
+      if (drive_type(i) != 0) {
+        const float scale = w->drive[i];
+        const float gain = scale * (h * m.dof_stiffness.data[d] + m.dof_damping.data[d]);
+        w->gain[i] = gain;
+        if (w->saturation[i] == 0) {
+          force += scale * drive_error(i, v);
+          diagonal += h * gain;
+        } else force += w->saturation[i] > 0 ? max_force(i) : -max_force(i);
+      }
+      w->factor[row_start(i) + depth_of(i)] += diagonal;
+    }
+    w->kick[i] = h * force;
+  }
+  SYNC();
+};
+// Velocity after the kick. The first kick of a new state is half as long.
+auto kicked = [&]() {
+  for (int i = lane; i < nv; i += G) {
+    float weight = 1.0f;
+    if (i < NR) { if (fresh || root_synced) weight = 0.5f; }
+    else if (fresh && tab_smooth(i)) weight = 0.5f;
+    w->free_v[i] = w->v[i] - w->half_kick[i] + weight * w->kick[i];
+  }
+  SYNC();
+};
+// Mark drives whose force would pass its bound; a mark made under contact load (2) stays until the load is solved.
+auto saturate = [&]() {
+  int changed = 0;
+  for (int i = NR + lane; i < nv; i += G) {
+    const float bound = max_force(i);
+    if (drive_type(i) == 0 || bound >= UNBOUNDED) continue;
+    const float force = w->drive[i] * drive_error(i, w->free_v[i]);
+    const int old = w->saturation[i];
+    int now = old;
+    if (old == 0 && force > bound * 1.000001f) now = 1;
+    else if (old == 0 && force < -bound * 1.000001f) now = -1;
+    else if ((old == 1 && force < bound) || (old == -1 && force > -bound)) now = 0;
+    if (now != old) { w->saturation[i] = now; changed = 1; }
+  }
+  SYNC();
+  return group_any(changed);
+};
+// Flags: 1 limit that may be reached, 2 drive that a contact may saturate, 4 drive saturated under load.
+auto dof_flags = [&]() {
+  int any = 0;
+  for (int i = NR + lane; i < nv; i += G) {
+    const int d = dof0 + i;
+    const float reach = 4.0f * h * fabsf(w->free_v[i]);
+    int flag = 0;
+    if (w->q[i] - m.dof_lower.data[d] <= reach || m.dof_upper.data[d] - w->q[i] <= reach
+        || w->limit_force[i] != 0.0f) flag = 1;
+    if (drive_type(i) != 0) {
+      if (max_force(i) < UNBOUNDED) {
+        if (w->saturation[i] == 0) flag += 2;
+        else if (w->saturation[i] == 2 || w->saturation[i] == -2) flag += 4;
+      }
+      w->drive[i] *= drive_error(i, w->free_v[i]);
+    }
+    w->flag[i] = flag;
+    w->limit_impulse[i] = 0.0f;
+    w->slack[i] = 0.0f;
+    if (flag & 1) w->row_mass[i] = 1.0f / response_row(i);
+    any |= flag;
+  }
+  SYNC();
+  return any;
+};
+"""
+
+# The smooth part of a substep; acceleration drives first need the inertia that each of them sees.
+SMOOTH = r"""
+bool scaling = false;
+for (int i = NR + lane; i < nv; i += G) {
+  w->drive[i] = 1.0f;
+  if (drive_type(i) == 2) scaling = true;
+}
+scaling = group_any(scaling);
+for (int attempt = 0;;) {
+  mass_rows();
+  if (!evaluated) {
+    evaluated = true;
+    if (NR == 6) momentum_root();
+    velocities(true);
+    wrenches(substep == 0);
+  }
+  if (!scaling) assemble(substep == 0);
+  factorize();
+  if (scaling) {
+    for (int i = NR + lane; i < nv; i += G) if (drive_type(i) == 2) w->drive[i] = 1.0f / response_row(i);
+    scaling = false;
+    SYNC();
+    continue;
+  }
+  back_substitute(w->kick);
+  kicked();
+  if (attempt == 3 || !saturate()) break;
+  attempt++;
+}
+const int rows = dof_flags();
+"""

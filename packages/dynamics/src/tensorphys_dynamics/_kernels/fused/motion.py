@@ -1,0 +1,265 @@
+"""Poses, joint motions, velocities and wrenches of links; moving over a substep."""
+
+# Sine and cosine of half the joint positions. On the CPU by polynomials after Cody and Waite's reduction, so that
+# the compiler vectorises over the joints; positions too large for the reduction take the library's functions.
+HALF_ANGLES_CPU = r"""
+auto half_angles = [&]() {
+  float largest = 0.0f;
+  for (int i = NR; i < nv; i++) {
+    float a = 0.5f * w->q[i];
+    float turns = (a * 0.636619772f + 12582912.0f) - 12582912.0f;
+    float r = ((a - turns * 1.5703125f) - turns * 4.837512969970703125e-4f) - turns * 7.54978995489188e-8f;
+    float z = r * r;
+    float sn = r + r * z * (-1.6666654611e-1f + z * (8.3321608736e-3f - z * 1.9515295891e-4f));
+    float cs = 1.0f - 0.5f * z + z * z * (4.166664568e-2f + z * (-1.388731625e-3f + z * 2.443315712e-5f));
+    int quadrant = (int)turns;
+    float a_sn = (quadrant & 1) ? cs : sn, a_cs = (quadrant & 1) ? sn : cs;
+    w->sine[i] = (quadrant & 2) ? -a_sn : a_sn;
+    w->cosine[i] = ((quadrant + 1) & 2) ? -a_cs : a_cs;
+    largest = a > largest ? a : (-a > largest ? -a : largest);
+  }
+  if (!(largest < 8192.0f))
+    for (int i = NR; i < nv; i++) { w->sine[i] = sinf(0.5f * w->q[i]); w->cosine[i] = cosf(0.5f * w->q[i]); }
+};
+"""
+HALF_ANGLES_CUDA = r"""
+auto half_angles = [&]() {
+  for (int i = NR + lane; i < nv; i += G) sincosf(0.5f * w->q[i], &w->sine[i], &w->cosine[i]);
+};
+"""
+
+POSES = r"""
+// Link poses and joint motions about the root's centre of mass; centres of mass and inertias in environment axes.
+auto poses = [&]() {
+  half_angles();
+  origin = rotate(load_q(w->root + 3), load(com0));
+  if (lane == 0) {
+    store_q(w->rot[0], load_q(w->root + 3));
+    store(w->pos[0], V{0, 0, 0});
+  }
+  SYNC();
+  for (int level = 1; level < level_count; level++) {
+    for (int o = tab(T_LEVEL + level) + lane; o < tab(T_LEVEL + level + 1); o += G) {
+      int l = tab(T_ORDER + o), parent = tab(T_PARENT + l);
+      const float* rest = (const float*)&m.link_rest_pose.data[link0 + l];
+      Q r = load_q(w->rot[parent]);
+      V p = load(w->pos[parent]) + rotate(r, load(rest));
+      r = normalize(multiply(r, load_q(rest + 3)));
+      for (int i = tab(T_FIRST + l); i < tab(T_FIRST + l + 1); i++) {
+        V local = load((const float*)&m.dof_axis.data[dof0 + i]), axis = rotate(r, local);
+        if (tab(T_ROTATIONAL + i)) {
+          V anchor = load((const float*)&m.dof_anchor.data[dof0 + i]), pivot = p + rotate(r, anchor);
+          float sn = w->sine[i];
+          r = multiply(r, Q{local.x * sn, local.y * sn, local.z * sn, w->cosine[i]});
+          p = pivot - rotate(r, anchor);
+          store(w->motion[i], cross(pivot - origin, axis));
+          store(w->motion[i] + 3, axis);
+        } else {
+          p = p + axis * w->q[i];
+          store(w->motion[i], axis);
+          store(w->motion[i] + 3, V{0, 0, 0});
+        }
+      }
+      store_q(w->rot[l], r);
+      store(w->pos[l], p);
+    }
+    SYNC();
+  }
+};
+"""
+
+LINK_MASSES = r"""
+// c = p + R com - origin; I = R I0 R^T
+auto link_masses = [&]() {
+  for (int l = lane; l < nl; l += G) {
+    Q q = load_q(w->rot[l]);
+    float x2 = q.x + q.x, y2 = q.y + q.y, z2 = q.z + q.z;
+    float xx = q.x * x2, yy = q.y * y2, zz = q.z * z2, xy = q.x * y2, xz = q.x * z2, yz = q.y * z2;
+    float wx = q.w * x2, wy = q.w * y2, wz = q.w * z2;
+    V a = V{1.0f - (yy + zz), xy - wz, xz + wy}, b = V{xy + wz, 1.0f - (xx + zz), yz - wx};
+    V d = V{xz - wy, yz + wx, 1.0f - (xx + yy)};
+    V com = load((const float*)&m.link_com.data[link0 + l]);
+    store(w->com[l], load(w->pos[l]) + V{dot(a, com), dot(b, com), dot(d, com)} - origin);
+    const float* i0 = (const float*)&m.link_inertia.data[link0 + l];
+    V c0 = V{i0[0], i0[3], i0[6]}, c1 = V{i0[1], i0[4], i0[7]}, c2 = V{i0[2], i0[5], i0[8]};
+    V ta = V{dot(a, c0), dot(a, c1), dot(a, c2)}, tb = V{dot(b, c0), dot(b, c1), dot(b, c2)};
+    V td = V{dot(d, c0), dot(d, c1), dot(d, c2)};
+    float* o = w->inertia[l];
+    o[0] = dot(ta, a); o[1] = dot(tb, b); o[2] = dot(td, d);
+    o[3] = dot(ta, b); o[4] = dot(ta, d); o[5] = dot(tb, d);
+  }
+  SYNC();
+};
+"""
+
+VELOCITIES = r"""
+// Velocities of links and, where wanted, their velocity-product rates [Featherstone 2008, section 5.3].
+auto velocities = [&](bool rates) {
+  if (lane == 0) {
+    V linear, angular;
+    if (NR == 6) {
+      linear = load(w->v);
+      angular = load(w->v + 3);
+    } else {
+      const float* root = (const float*)&s.root_velocity.data[env];
+      linear = load(root);
+      angular = load(root + 3);
+    }
+    store(w->rate[0], angular);
+    store(w->rate[0] + 3, linear);
+    store(w->rate[0] + 6, V{0, 0, 0});
+    store(w->rate[0] + 9, cross(linear, angular));
+  }
+  SYNC();
+  for (int level = 1; level < level_count; level++) {
+    for (int o = tab(T_LEVEL + level) + lane; o < tab(T_LEVEL + level + 1); o += G) {
+      int l = tab(T_ORDER + o);
+      const float* r = w->rate[tab(T_PARENT + l)];
+      V angular = load(r), linear = load(r + 3), alpha = load(r + 6), a = load(r + 9);
+      for (int i = tab(T_FIRST + l); i < tab(T_FIRST + l + 1); i++) {
+        V dl = load(w->motion[i]) * w->v[i], da = load(w->motion[i] + 3) * w->v[i];
+        angular = angular + da;
+        linear = linear + dl;
+        if (rates) {
+          alpha = alpha + cross(angular, da);
+          a = a + cross(angular, dl) + cross(linear, da);
+        }
+      }
+      float* to = w->rate[l];
+      store(to, angular);
+      store(to + 3, linear);
+      if (rates) {
+        store(to + 6, alpha);
+        store(to + 9, a);
+      }
+    }
+    SYNC();
+  }
+};
+"""
+
+WRENCHES = r"""
+// Forces on links less their rate of momentum; half-kicks of the known momentum. In the first substep after a
+// change of applied forces the kick straddles the change and takes their mean.
+auto wrenches = [&](bool first) {
+  const float blend = first && !fresh ? 0.5f : 0.0f;
+  V impulse = V{0, 0, 0}, turn = V{0, 0, 0};
+  float damped = 0.0f;
+  for (int l = lane; l < nl; l += G) {
+    const float* r = w->rate[l];
+    const float mass = m.link_mass.data[link0 + l];
+    V x = load(w->com[l]), angular = load(r), velocity = load(r + 3) + cross(angular, x), alpha = load(r + 6);
+    V classical = load(r + 9) + cross(alpha, x) + cross(angular, velocity);
+    V spin = symmetric(w->inertia[l], angular);
+    V rate = symmetric(w->inertia[l], alpha) + cross(angular, spin);
+    V force = load((const float*)&c.link_force.data[link0 + l]);
+    V torque = load((const float*)&c.link_torque.data[link0 + l]);
+    if (blend != 0.0f) {
+      force = force + (load((const float*)&s.previous_force.data[link0 + l]) - force) * blend;
+      torque = torque + (load((const float*)&s.previous_torque.data[link0 + l]) - torque) * blend;
+    }
+    V external = force + gravity * (mass * m.link_gravity.data[link0 + l]);
+    const float ld = m.link_linear_damping.data[link0 + l], ad = m.link_angular_damping.data[link0 + l];
+    V f = external - classical * mass - velocity * (ld * mass);
+    store(w->sub[l] + 10, f);
+    store(w->sub[l] + 13, torque - rate - spin * ad + cross(x, f));
+    impulse = impulse + external;
+    turn = turn + torque + cross(x + velocity * (0.5f * h), external);
+    damped += ld + ad;
+  }
+  if (NR == 6) {
+    impulse = V{group_sum(impulse.x), group_sum(impulse.y), group_sum(impulse.z)};
+    turn = V{group_sum(turn.x), group_sum(turn.y), group_sum(turn.z)};
+    damped = group_sum(damped);
+    momentum = momentum + impulse * h;
+    spin_momentum = spin_momentum + turn * h;
+    known = damped == 0.0f;
+  }
+  SYNC();
+  gather(10, 16);
+  for (int i = lane; i < nv; i += G) {
+    const float* wrench = w->sub[tab(T_LINK + i)] + 10;
+    if (i < NR) w->force[i] = wrench[i];
+    else w->force[i] = dot(load(w->motion[i]), load(wrench)) + dot(load(w->motion[i] + 3), load(wrench + 3));
+  }
+  SYNC();
+};
+"""
+
+MOVE = r"""
+// Bound the speeds of joints and of a floating root; tells whether the root was bounded.
+auto clamp = [&](float* v) {
+  int clamped = 0;
+  for (int i = NR + lane; i < nv; i += G) {
+    float bound = m.dof_max_velocity.data[dof0 + i];
+    v[i] = fminf(fmaxf(v[i], -bound), bound);
+  }
+  if (NR == 6) {
+    V a = load(v), b = load(v + 3);
+    float linear = dot(a, a), angular = dot(b, b);
+    float top = m.link_max_linear_velocity.data[link0], spin = m.link_max_angular_velocity.data[link0];
+    SYNC();
+    if (linear > top * top) { clamped = 1; if (lane == 0) store(v, a * (top / sqrtf(linear))); }
+    if (angular > spin * spin) { clamped = 1; if (lane == 0) store(v + 3, b * (spin / sqrtf(angular))); }
+  }
+  SYNC();
+  return clamped;
+};
+// The root's centre of mass moves along a line, its orientation turns at constant angular velocity.
+auto move_root = [&](V linear, V angular) {
+  Q q = load_q(w->root + 3);
+  V com = load(com0), centre = load(w->root) + rotate(q, com), turn = angular * h;
+  float half = 0.5f * sqrtf(dot(turn, turn)), square = half * half, scale, cs;
+  if (half < 0.25f) {
+    scale = 0.5f - square * (0.083333333f - square * (0.0041666667f - square * 0.0000992063f));
+    cs = 1.0f - square * (0.5f - square * (0.041666667f - square * (0.0013888889f - square * 2.48016e-5f)));
+  } else {
+    scale = 0.5f * sinf(half) / half;
+    cs = cosf(half);
+  }
+  q = multiply(Q{turn.x * scale, turn.y * scale, turn.z * scale, cs}, q);
+  q = normalize(q);
+  shift = linear * h;
+  SYNC();
+  if (lane == 0) {
+    store(w->root, centre + shift - rotate(q, com));
+    store_q(w->root + 3, q);
+  }
+};
+"""
+
+ADVANCE = r"""
+// Positions by the velocity after the biased pass; then the velocity reported, synchronised with the positions:
+// half a smooth kick more where nothing but smooth forces acted.
+auto advance = [&](bool moved, bool drifted) {
+  if (drifted) from_u(w->drift, w->sine);
+  else for (int i = lane; i < nv; i += G) w->sine[i] = w->free_v[i];
+  if (moved) from_u(w->u, w->cosine);
+  else for (int i = lane; i < nv; i += G) w->cosine[i] = w->free_v[i];
+  SYNC();
+  for (int i = NR + lane; i < nv; i += G)
+    if (w->flag[i] & 4) {
+      float force = w->drive[i] - w->gain[i] * (w->cosine[i] - w->free_v[i]);
+      if (fabsf(force) < m.dof_max_force.data[dof0 + i]) w->saturation[i] = 0;
+    }
+  clamp(w->sine);
+  if (NR == 6) move_root(load(w->sine), load(w->sine + 3));
+  else {
+    const float* root = (const float*)&s.root_velocity.data[env];
+    move_root(load(root), load(root + 3));
+  }
+  for (int i = NR + lane; i < nv; i += G) w->q[i] += h * w->sine[i];
+  if (clamp(w->cosine)) known = 0;
+  for (int i = lane; i < nv; i += G) {
+    float half = loaded ? 0.0f : 0.5f * w->kick[i];
+    if (i >= NR && !tab_smooth(i)) half = 0.0f;
+    w->v[i] = w->cosine[i] + half;
+    // a known momentum gives the synchronised root velocity; there is nothing to take back then
+    w->half_kick[i] = i < NR && known && !loaded ? 0.0f : half;
+  }
+  root_synced = known && !loaded;
+  if (loaded) known = 0;
+  fresh = 0;
+  SYNC();
+};
+"""

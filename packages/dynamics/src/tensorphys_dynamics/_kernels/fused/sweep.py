@@ -1,0 +1,89 @@
+"""The sweep over the rows of an environment: drive bounds, contacts with friction, joint limits."""
+
+DOF_ROWS = r"""
+auto dof_velocity = [&](int i) {
+  const float* y = w->response + row_start(i);
+  const int* chain = T + T_CHAIN + row_start(i);
+  float v = 0.0f;
+  for (int p = lane; p <= depth_of(i); p += G) v += y[p] * w->u[LDG(chain + p)];
+  return group_sum(v);
+};
+auto apply_dof = [&](int i, float impulse) {
+  const float* y = w->response + row_start(i);
+  const int* chain = T + T_CHAIN + row_start(i);
+  for (int p = lane; p <= depth_of(i); p += G) w->u[LDG(chain + p)] += y[p] * impulse;
+  moved = true;
+  SYNC();
+};
+// Take back what an implicit drive exerts beyond its bound because a contact holds it. No row is needed while the
+// force stays inside, which the velocity alone tells.
+auto slack_pass = [&]() {
+  from_u(w->u, w->sine);
+  for (int i = NR; i < nv; i++) {
+    if (!(w->flag[i] & 2)) continue;
+    const float bound = max_force(i), force = w->drive[i] - w->gain[i] * (w->sine[i] - w->free_v[i]);
+    if (fabsf(force) <= bound) continue;
+    float inverse = 0.0f;
+    if (lane == 0) inverse = response_row(i);
+    inverse = group_first(inverse);
+    const float excess = (force > 0.0f ? bound : -bound) - force;
+    const float impulse = h * excess / fmaxf(1.0f - w->gain[i] * h * inverse, 1.0e-6f);
+    SYNC();
+    apply_dof(i, impulse);
+    if (lane == 0) w->slack[i] = impulse;
+    from_u(w->u, w->sine);
+  }
+};
+// Keep q + h v inside the limits, without rebound.
+auto limit_pass = [&](const bool biased) {
+  if (!(rows & 1)) return;
+  for (int i = NR; i < nv; i++) {
+    if (!(w->flag[i] & 1)) continue;
+    const float below = m.dof_lower.data[dof0 + i] - w->q[i], above = m.dof_upper.data[dof0 + i] - w->q[i];
+    const float lowest = below > 0.0f ? (biased ? PUSH * below / h : 0.0f) : below / h;
+    const float highest = above < 0.0f ? (biased ? PUSH * above / h : 0.0f) : above / h;
+    const float old = w->limit_impulse[i], mass = w->row_mass[i], v = dof_velocity(i);
+    if (old == 0.0f && v >= lowest && v <= highest) continue;
+    const float free = v - old / mass;
+    const float now = (fminf(fmaxf(free, lowest), highest) - free) * mass;
+    SYNC();
+    apply_dof(i, now - old);
+    if (lane == 0) w->limit_impulse[i] = now;
+  }
+};
+"""
+
+SWEEP = r"""
+bool moved = false, drifted = false;
+{DOF_ROWS}
+{CONTACT_PASS}
+moved |= contact_start();
+if (rows & 1)
+  for (int i = NR; i < nv; i++)
+    if ((w->flag[i] & 1) && w->limit_force[i] != 0.0f) {
+      const float impulse = h * w->limit_force[i];
+      if (lane == 0) w->limit_impulse[i] = impulse;
+      apply_dof(i, impulse);
+    }
+if (moved && (rows & 2)) slack_pass();
+contact_pass(true);
+limit_pass(true);
+drifted = moved;
+if (drifted) {
+  for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
+  SYNC();
+}
+if (moved || nc > 0 || (rows & 1))
+  for (int repeat = 0; repeat < relaxations; repeat++) {
+    contact_pass(false);
+    limit_pass(false);
+  }
+loaded = contact_keep();
+for (int i = NR + lane; i < nv; i += G) {
+  w->limit_force[i] = w->limit_impulse[i] / h;
+  if (w->limit_impulse[i] != 0.0f) loaded = 1;
+  if (w->slack[i] != 0.0f) w->saturation[i] = w->slack[i] < 0.0f ? 2 : -2;
+}
+loaded = group_any(loaded);
+SYNC();
+"""
