@@ -44,6 +44,7 @@ class StageBodies:
         self.columns: dict[str, list[Any]] = {}
         self._position = reading.order
         self._order = [reading.order.get(path, 0) for path, _ in descriptors.bodies]
+        reading.read_frames(path for path, _ in descriptors.bodies)
         for path, descriptor in descriptors.bodies:
             self.row[path] = len(self.paths)
             self.paths.append(path)

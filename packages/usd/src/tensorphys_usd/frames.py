@@ -7,8 +7,10 @@ eigenvalues: sign and rotation belong together, which is also what `UsdPhysics` 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,35 +25,25 @@ Rigid = tuple[Array, Array]
 SHEAR_TOLERANCE = 1e-5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Frame:
-    """A prim's world transform, split.
+    """A prim's transform, split.
 
     Attributes:
         rotation: Proper rotation R, shape [3, 3].
-        translation: Origin in the world [stage length], shape [3].
+        translation: Origin [stage length], shape [3].
         stretch: Symmetric stretch P with L = R P, shape [3, 3].
+        scale: Diagonal of the stretch, shape [3]; all negative where the transform mirrors.
+        sheared: Whether the stretch is not along the frame's own axes.
+        mirrored: Whether the transform turns right hands into left hands.
     """
 
     rotation: Array
     translation: Array
     stretch: Array
-
-    @property
-    def scale(self) -> Array:
-        """Diagonal of the stretch, shape [3]; all negative where the transform mirrors."""
-        return np.ascontiguousarray(np.diagonal(self.stretch))
-
-    @property
-    def sheared(self) -> bool:
-        """Whether the stretch is not along the frame's own axes."""
-        off = self.stretch - np.diag(np.diagonal(self.stretch))
-        return bool(np.abs(off).max() > SHEAR_TOLERANCE * np.abs(self.stretch).max())
-
-    @property
-    def mirrored(self) -> bool:
-        """Whether the transform turns right hands into left hands."""
-        return bool(np.linalg.det(self.stretch) < 0.0)
+    scale: Array
+    sheared: bool
+    mirrored: bool
 
     @property
     def linear(self) -> Array:
@@ -59,34 +51,53 @@ class Frame:
         return self.rotation @ self.stretch
 
 
-def split(linear: Array, translation: Array) -> Frame:
-    """Factor a transform.
+def split_all(linear: Array, translation: Array) -> list[Frame]:
+    """Factor transforms.
 
     Args:
-        linear: Linear part that acts on columns, shape [3, 3]; invertible.
-        translation: Translation, shape [3].
+        linear: Linear parts that act on columns, shape [count, 3, 3]; invertible.
+        translation: Translations, shape [count, 3].
     """
-    norms = np.sqrt((linear * linear).sum(axis=0))
-    unit = linear / norms
-    gram = unit.T @ unit
-    sign = 1.0 if np.linalg.det(linear) > 0.0 else -1.0
-    if np.abs(gram - np.eye(3)).max() < 1e-12:
-        return Frame(unit * sign, translation, np.diag(norms * sign))
-    u, _, vt = np.linalg.svd(linear)
-    rotation = sign * (u @ vt)
-    stretch = rotation.T @ linear
-    stretch = 0.5 * (stretch + stretch.T)
-    near_diagonal = np.diag(np.diagonal(stretch))
-    # float32 quaternions leave columns orthogonal to 1e-7 only; such a stretch is a scale.
-    if np.abs(stretch - near_diagonal).max() < 1e-6 * np.abs(stretch).max():
-        stretch = near_diagonal
-    return Frame(rotation, translation, stretch)
+    norms = np.sqrt((linear * linear).sum(axis=1))
+    mirrored = np.linalg.det(linear) < 0.0
+    sign = np.where(mirrored, -1.0, 1.0)
+    rotation = linear / norms[:, None, :]
+    gram = np.swapaxes(rotation, 1, 2) @ rotation
+    rotation = rotation * sign[:, None, None]
+    stretch = _diagonal(norms * sign[:, None])
+    oblique = np.abs(gram - np.eye(3)).max(axis=(1, 2), initial=0.0) >= 1e-12
+    if oblique.any():
+        u, _, vt = np.linalg.svd(linear[oblique])
+        rotation[oblique] = sign[oblique, None, None] * (u @ vt)
+        exact = np.swapaxes(rotation[oblique], 1, 2) @ linear[oblique]
+        exact = 0.5 * (exact + np.swapaxes(exact, 1, 2))
+        straight = _diagonal(np.diagonal(exact, axis1=1, axis2=2))
+        # float32 quaternions leave columns orthogonal to 1e-7 only; such a stretch is a scale.
+        off = np.abs(exact - straight).max(axis=(1, 2))
+        is_scale = off < 1e-6 * np.abs(exact).max(axis=(1, 2))
+        stretch[oblique] = np.where(is_scale[:, None, None], straight, exact)
+    scale = np.ascontiguousarray(np.diagonal(stretch, axis1=1, axis2=2))
+    off = np.abs(stretch - _diagonal(scale)).max(axis=(1, 2), initial=0.0)
+    sheared = off > SHEAR_TOLERANCE * np.abs(stretch).max(axis=(1, 2), initial=0.0)
+    columns = (rotation, translation, stretch, scale, sheared.tolist(), mirrored.tolist())
+    return [Frame(*row) for row in zip(*columns, strict=True)]
 
 
-def relative(parent: Frame, child: Frame) -> Frame:
-    """The child's transform in the rigid part of the parent's frame."""
-    linear = parent.rotation.T @ child.linear
-    return split(linear, parent.rotation.T @ (child.translation - parent.translation))
+def _diagonal(values: Array) -> Array:
+    """Diagonal matrices, shape [count, 3, 3]."""
+    return values[:, :, None] * np.eye(3)
+
+
+def relative_all(parents: Sequence[Frame], children: Sequence[Frame]) -> list[Frame]:
+    """Each child's transform in the rigid part of its parent's frame."""
+    if not parents:
+        return []
+    inverse = np.stack([parent.rotation.T for parent in parents])
+    linear = inverse @ np.stack([child.linear for child in children])
+    offset = np.stack(
+        [child.translation - parent.translation for parent, child in zip(parents, children, strict=True)]
+    )
+    return split_all(linear, (inverse @ offset[:, :, None])[:, :, 0])
 
 
 def axis_rotation(axis: str) -> Array:
@@ -98,12 +109,20 @@ def axis_rotation(axis: str) -> Array:
     return np.eye(3)
 
 
-def rotation_of(value: object) -> Array | None:
+def rotation_of(value: Any) -> Array | None:
     """Rotation matrix of an authored `Gf` quaternion; None for a zero or non-finite one, which is no rotation."""
-    xyzw = np.array([*value.GetImaginary(), value.GetReal()], dtype=np.float64)  # type: ignore[attr-defined]
+    return _rotation(*value.GetImaginary(), value.GetReal())
+
+
+@functools.lru_cache(maxsize=4096)
+def _rotation(x: float, y: float, z: float, w: float) -> Array | None:
+    # Few different rotations are authored on any stage, the same ones on thousands of joints.
+    xyzw = np.array([x, y, z, w])
     if not np.isfinite(xyzw).all() or np.abs(xyzw).max() == 0.0:
         return None
-    return quaternion_to_matrix(quaternion_normalize(xyzw))
+    result = quaternion_to_matrix(quaternion_normalize(xyzw))
+    result.flags.writeable = False
+    return result
 
 
 def poses(rigids: Sequence[Rigid]) -> Array:

@@ -75,6 +75,8 @@ class StageJoints:
         self.axes: list[list[AxisRow]] = []
         self._reading = reading
         self._bodies = bodies
+        targets = [target for _, row in descriptors.joints for target in (row.rel0, row.rel1) if target]
+        reading.read_frames(target for target in targets if target in reading.order)
         for path, descriptor in descriptors.joints:
             self._add(path, descriptor)
         for path, prim in zip(reading.paths, reading.prims, strict=True):

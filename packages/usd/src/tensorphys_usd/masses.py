@@ -8,6 +8,8 @@ prim's frame carry the prim's world scale. Values equal to the schema's fallback
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,8 +79,8 @@ class _Masses:
         for shape, body in enumerate(shapes.bodies):
             self._shapes_of.setdefault(body, []).append(shape)
 
-    def body(self, row: int) -> tuple[MassProperties, Array]:
-        """Mass properties and principal rotation of a body."""
+    def body(self, row: int) -> tuple[MassProperties, Array | None]:
+        """Mass properties of a body and its principal axes, None where they are to be found from the inertia."""
         path = self._bodies.paths[row]
         authored = self._authored(path)
         stretch = self._bodies.frames[row].stretch
@@ -112,8 +114,7 @@ class _Masses:
                 self._reading.report.add(
                     path, "body has no inertia and no collider with volume: a sphere of 0.1 m is used"
                 )
-        axes = authored.axes
-        return computed, principal_axes(computed.inertia)[0] if axes is None else quaternion_from_matrix(axes)
+        return computed, authored.axes
 
     def _with_diagonal(
         self, path: Sdf.Path, authored: _Authored, mass: float, centre: Array, computed: MassProperties | None
@@ -138,7 +139,7 @@ class _Masses:
             axes = np.eye(3)
             if computed is not None and authored.com is None:
                 axes = quaternion_to_matrix(principal_axes(computed.inertia)[0])
-        return MassProperties(mass, centre, axes @ np.diag(diagonal) @ axes.T), quaternion_from_matrix(axes)
+        return MassProperties(mass, centre, (axes * diagonal) @ axes.T), axes
 
     def _authored(self, path: Sdf.Path) -> _Authored:
         attributes = self._reading.attributes(path)
@@ -148,23 +149,19 @@ class _Masses:
         density = attributes.number("physics:density", 0.0)
         # The converters write the tensor beside the diagonal form that it was made from.
         attributes.use("newton:inertia")
-        com = np.array(attributes.get("physics:centerOfMass", (-np.inf,) * 3), dtype=np.float64)
-        diagonal = np.array(attributes.get("physics:diagonalInertia", (0.0,) * 3), dtype=np.float64)
+        com = tuple(attributes.get("physics:centerOfMass", (-math.inf,) * 3))
+        diagonal = tuple(attributes.get("physics:diagonalInertia", (0.0,) * 3))
         axes = attributes.get("physics:principalAxes")
-        xyzw = (
-            np.zeros(4)
-            if axes is None
-            else np.array([*axes.GetImaginary(), axes.GetReal()], dtype=np.float64)
-        )
-        for name, value in (
-            ("physics:mass", np.array([mass])),
-            ("physics:density", np.array([density])),
+        xyzw = (0.0,) * 4 if axes is None else (*axes.GetImaginary(), axes.GetReal())
+        for name, values in (
+            ("physics:mass", (mass,)),
+            ("physics:density", (density,)),
             ("physics:diagonalInertia", diagonal),
             ("physics:principalAxes", xyzw),
         ):
-            if not np.isfinite(value).all():
-                raise StageError(f"{path}: {name} is {_text(value)}")
-        if np.isnan(com).any():
+            if not all(map(math.isfinite, values)):
+                raise StageError(f"{path}: {name} is {_text(values)}")
+        if any(map(math.isnan, com)):
             raise StageError(f"{path}: physics:centerOfMass is {_text(com)}")
         for name, number in (("physics:mass", mass), ("physics:density", density)):
             if number < 0.0:
@@ -172,9 +169,9 @@ class _Masses:
         return _Authored(
             max(mass, 0.0),
             max(density, 0.0),
-            com if np.isfinite(com).all() else None,
-            diagonal if np.abs(diagonal).max() > 0.0 else None,
-            None if axes is None else rotation_of(axes),
+            np.array(com, dtype=np.float64) if all(map(math.isfinite, com)) else None,
+            np.array(diagonal, dtype=np.float64) if any(diagonal) else None,
+            rotation_of(axes) if any(xyzw) else None,
         )
 
     def _shape(self, shape: int, body_density: float) -> MassProperties:
@@ -196,7 +193,7 @@ class _Masses:
             result = _moved(result, frame.translation + frame.linear @ authored.com)
         if authored.diagonal is not None:
             axes = frame.rotation if authored.axes is None else frame.rotation @ authored.axes
-            result = MassProperties(mass, result.com, axes @ np.diag(authored.diagonal) @ axes.T)
+            result = MassProperties(mass, result.com, (axes * authored.diagonal) @ axes.T)
         return result
 
     def _solid(self, shape: int) -> MassProperties:
@@ -251,14 +248,21 @@ def mass_columns(
         "inertia": np.zeros((count, 3, 3)),
         "principal_rotation": np.zeros((count, 4)),
     }
+    axes: dict[int, Array] = {}
     for row in range(count):
-        properties, rotation = masses.body(row)
+        properties, authored = masses.body(row)
         columns["mass"][row] = properties.mass
         columns["com"][row] = properties.com
         columns["inertia"][row] = 0.5 * (properties.inertia + properties.inertia.T)
-        columns["principal_rotation"][row] = rotation
+        if authored is not None:
+            axes[row] = authored
+    found = np.setdiff1d(np.arange(count), list(axes))
+    if found.size:
+        columns["principal_rotation"][found] = principal_axes(columns["inertia"][found])[0]
+    if axes:
+        columns["principal_rotation"][list(axes)] = quaternion_from_matrix(np.stack(list(axes.values())))
     return columns
 
 
-def _text(values: Array) -> str:
-    return "(" + ", ".join(f"{value:.6g}" for value in values.tolist()) + ")"
+def _text(values: Iterable[float]) -> str:
+    return "(" + ", ".join(f"{value:.6g}" for value in values) + ")"

@@ -13,7 +13,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from tensorphys_scene import Scene
 from tensorphys_spatial import quaternion_from_matrix, quaternion_to_matrix
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import split
+from tensorphys_usd.frames import split_all
 from tensorphys_usd.stage import open_stage
 
 Array = npt.NDArray[np.float64]
@@ -255,8 +255,9 @@ class _Bodies:
         worlds = np.array([np.array(cache.GetLocalToWorldTransform(prim)) for prim in prims]).reshape(
             -1, 4, 4
         )
+        frames = split_all(np.swapaxes(worlds[:, :3, :3], 1, 2), worlds[:, 3, :3])
         for index, prim in enumerate(prims):
-            self._stretch[index] = split(worlds[index, :3, :3].T, worlds[index, 3, :3]).stretch
+            self._stretch[index] = frames[index].stretch
             self.instances.append(_instances_above(prim))
             if self.resets[index]:
                 self._between[index] = np.eye(4)
@@ -291,7 +292,7 @@ class _Bodies:
             parts.append(self._stretch[self._ancestor[index]])
         uniform = 1.0
         for part in parts:
-            stretch = split(part, np.zeros(3)).stretch
+            stretch = split_all(part[None], np.zeros((1, 3)))[0].stretch
             size = float(np.diagonal(stretch).mean())
             if np.abs(stretch - size * np.eye(3)).max() > _UNIFORM * abs(size):
                 return

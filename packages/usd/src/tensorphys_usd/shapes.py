@@ -13,7 +13,7 @@ from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import Frame, Rigid, axis_rotation, relative
+from tensorphys_usd.frames import Frame, Rigid, axis_rotation, relative_all
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes
 from tensorphys_usd.stage import Reading
@@ -67,10 +67,11 @@ class StageShapes:
         self._reading = reading
         self._meshes = meshes
         groups = {path: row for row, (path, _) in enumerate(descriptors.groups)}
-        for path, descriptor in descriptors.shapes:
-            body = bodies.of_collider(path, descriptor.rigidBody)
-            frame = reading.frame(path)
-            local = relative(bodies.frames[body], frame) if body >= 0 else frame
+        rows = [bodies.of_collider(path, descriptor.rigidBody) for path, descriptor in descriptors.shapes]
+        reading.read_frames(path for path, _ in descriptors.shapes)
+        for (path, descriptor), body, local in zip(
+            descriptors.shapes, rows, _local_frames(reading, descriptors, bodies, rows), strict=True
+        ):
             moving = body >= 0 and bodies.enabled[body] and not bodies.kinematic[body]
             attributes = reading.attributes(path)
             attributes.use(*_READ_BY_OPENUSD)
@@ -214,6 +215,20 @@ class StageShapes:
             return ShapeType.BOX, local.rotation, translation, _triple(0.5 * (high - low)), -1
         radius = float(np.sqrt(((points - centre) ** 2).sum(axis=1).max()))
         return ShapeType.SPHERE, local.rotation, translation, (radius, 0.0, 0.0), -1
+
+
+def _local_frames(
+    reading: Reading, descriptors: Descriptors, bodies: StageBodies, rows: list[int]
+) -> list[Frame]:
+    """Transform of each collider in its body, in the world where it has none."""
+    frames = [reading.frame(path) for path, _ in descriptors.shapes]
+    on_body = [index for index, body in enumerate(rows) if body >= 0]
+    local = relative_all(
+        [bodies.frames[rows[index]] for index in on_body], [frames[index] for index in on_body]
+    )
+    for index, frame in zip(on_body, local, strict=True):
+        frames[index] = frame
+    return frames
 
 
 def _positive(path: Sdf.Path, name: str, value: Any) -> float:

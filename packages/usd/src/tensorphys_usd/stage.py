@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterable
 
 import numpy as np
 from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import Frame, split
+from tensorphys_usd.frames import Frame, split_all
 from tensorphys_usd.report import Report
 
 
@@ -124,20 +125,31 @@ class Reading:
         Raises:
             StageError: If it is not finite or flattens space.
         """
-        found = self._frames.get(path)
-        if found is None:
-            found = self._frames[path] = self._read_frame(path)
-        return found
+        if path not in self._frames:
+            self.read_frames([path])
+        return self._frames[path]
 
-    def _read_frame(self, path: Sdf.Path) -> Frame:
-        values = np.array(self._transforms.GetLocalToWorldTransform(self.prim(path)), dtype=np.float64)
-        linear, translation = values[:3, :3].T, values[3, :3].copy()
-        if not np.isfinite(values).all():
+    def read_frames(self, paths: Iterable[Sdf.Path]) -> None:
+        """Read the world transforms of many prims at once.
+
+        Raises:
+            StageError: As `frame` does.
+        """
+        missing = [path for path in dict.fromkeys(paths) if path not in self._frames]
+        if not missing:
+            return
+        read = self._transforms.GetLocalToWorldTransform
+        values = np.array([np.array(read(self.prim(path))) for path in missing])
+        linear, translation = np.swapaxes(values[:, :3, :3], 1, 2), values[:, 3, :3].copy()
+        for row in np.flatnonzero(~np.isfinite(values).all(axis=(1, 2))):
+            path = missing[row]
             raise StageError(self._culprit(path) or f"{path}: world transform is not finite")
-        norms = np.sqrt((linear * linear).sum(axis=0))
-        if norms.min() <= 0.0 or abs(np.linalg.det(linear / norms)) < 1e-9:
-            raise StageError(f"{path}: world transform is singular: scale {norms.tolist()}")
-        return split(linear, translation)
+        norms = np.sqrt((linear * linear).sum(axis=1))
+        safe = np.where(norms > 0.0, norms, 1.0)
+        singular = (norms.min(axis=1) <= 0.0) | (np.abs(np.linalg.det(linear / safe[:, None, :])) < 1e-9)
+        for row in np.flatnonzero(singular):
+            raise StageError(f"{missing[row]}: world transform is singular: scale {norms[row].tolist()}")
+        self._frames.update(zip(missing, split_all(linear, translation), strict=True))
 
     def _culprit(self, path: Sdf.Path) -> str | None:
         """The transform op at or above a prim that is not finite."""
