@@ -19,27 +19,34 @@ DT = 1.0 / 60.0
 
 
 class Arrays:
-    """Arrays of one frontend, made from and turned into NumPy."""
+    """Arrays of one frontend on one device, made from and turned into NumPy."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, device: str = "cpu") -> None:
+        self.name, self.device = name, device
+
+    @property
+    def cpu(self) -> Arrays:
+        """The same library on the CPU, where properties live."""
+        return Arrays(self.name)
 
     def make(self, values: Any, dtype: Any = np.float32) -> Any:
         host = np.ascontiguousarray(values, dtype=dtype)
         if self.name == "warp":
             import warp as wp
 
-            return wp.array(host, dtype=wp.dtype_from_numpy(host.dtype), device="cpu")
+            return wp.array(host, dtype=wp.dtype_from_numpy(host.dtype), device=self.device)
         if self.name == "torch":
             import torch
 
-            return torch.as_tensor(host)
+            return torch.as_tensor(host, device=self.device)
         return host
 
     def rows(self, values: Sequence[int]) -> Any:
         return self.make(values, np.int32)
 
     def host(self, array: Any) -> np.ndarray:
+        if self.name == "torch":
+            array = array.cpu()
         return np.array(array if self.name == "numpy" else array.numpy())
 
     def data_pointer(self, array: Any) -> int:
@@ -47,10 +54,25 @@ class Arrays:
             return array.data_ptr()
         return array.ptr if self.name == "warp" else array.ctypes.data
 
+    def clear(self, array: Any) -> None:
+        """Write zeros into an array."""
+        if self.name == "numpy":
+            array[...] = 0
+        else:
+            array.zero_()
+
 
 @pytest.fixture(params=FRONTENDS)
-def arrays(request: pytest.FixtureRequest) -> Arrays:
-    return Arrays(request.param)
+def arrays(request: pytest.FixtureRequest, device: str) -> Arrays:
+    """Arrays of each installed frontend on each device that it serves."""
+    if request.param == "numpy" and device != "cpu":
+        pytest.skip("the numpy frontend serves the CPU")
+    if request.param == "torch" and device != "cpu":
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("this torch has no CUDA")
+    return Arrays(request.param, device)
 
 
 @dataclass
@@ -218,11 +240,18 @@ class Author:
 
 
 def _view(arrays: Arrays | str, author: Author, **options: Any) -> Any:
-    name = arrays if isinstance(arrays, str) else arrays.name
-    return tensorphys.create_simulation_view(name, stage=author.stage, device="cpu", **options)
+    if isinstance(arrays, str):
+        arrays = Arrays(arrays)
+    return tensorphys.create_simulation_view(arrays.name, stage=author.stage, device=arrays.device, **options)
+
+
+def _set_and_look(view: Any, name: str, data: Any, indices: Any) -> None:
+    """Call a setter and look at the view: what the host cannot see of device arrays is told then."""
+    getattr(view, f"set_{name}")(data, indices)
+    view.check()
 
 
 @pytest.fixture
 def stages() -> SimpleNamespace:
     """The author of stages and how views are made from them."""
-    return SimpleNamespace(Author=Author, Arrays=Arrays, view=_view, DT=DT)
+    return SimpleNamespace(Author=Author, Arrays=Arrays, view=_view, set_and_look=_set_and_look, DT=DT)

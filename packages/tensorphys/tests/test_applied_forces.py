@@ -21,7 +21,9 @@ def _ball(stages: SimpleNamespace, arrays: Any, count: int = 1, **options: Any) 
     poses = arrays.host(view.get_transforms())
     poses[:, 3:] = [0, 0, np.sqrt(0.5), np.sqrt(0.5)]
     view.set_transforms(arrays.make(poses), None)
-    return SimpleNamespace(sim=sim, view=view, host=arrays.host, make=arrays.make, rows=arrays.rows)
+    return SimpleNamespace(
+        sim=sim, view=view, host=arrays.host, make=arrays.make, rows=arrays.rows, cpu=arrays.cpu
+    )
 
 
 def _kick(rig: SimpleNamespace, dt: float = 1e-3) -> np.ndarray:
@@ -93,8 +95,8 @@ def test_rows_of_one_body_add_up(stages: SimpleNamespace, arrays: Any) -> None:
     for rows, expected in ((None, 4), ([3, 1, 2], 3), ([3, 2, 1], 2)):
         view.set_transforms(rig.make(poses), None if rows is None else rig.rows(rows))
         np.testing.assert_array_equal(rig.host(view.get_transforms())[1:, 2], [expected] * 3)
-    masses = rig.make([[1], [2], [3], [4]])
-    view.set_masses(masses, rig.rows([3, 1, 2]))
+    masses = rig.cpu.make([[1], [2], [3], [4]])
+    view.set_masses(masses, rig.cpu.rows([3, 1, 2]))
     np.testing.assert_array_equal(rig.host(view.get_masses()).ravel(), [2, 3, 3, 3])
 
 

@@ -134,7 +134,8 @@ def test_one_link_without_joints(stages: SimpleNamespace, arrays: Any) -> None:
     for name in ("dof_positions", "dof_velocities", "dof_stiffnesses", "dof_actuation_forces", "dof_limits"):
         values = getattr(view, f"get_{name}")()
         assert tuple(values.shape)[:2] == (1, 0)
-        getattr(view, f"set_{name}")(values, arrays.rows([0]))
+        own = arrays if name in ("dof_positions", "dof_velocities", "dof_actuation_forces") else arrays.cpu
+        getattr(view, f"set_{name}")(values, own.rows([0]))
 
 
 def test_duplicate_names(stages: SimpleNamespace) -> None:
@@ -199,7 +200,7 @@ def test_heterogeneous_rows_are_padded_with_zeros(stages: SimpleNamespace, array
     masses = arrays.host(view.get_masses())
     np.testing.assert_allclose(masses[0], [5, 1, 0.5, 0, 0, 0, 0, 0, 0])
     masses[:, 2] = 3.0
-    view.set_masses(arrays.make(masses), None)
+    view.set_masses(arrays.cpu.make(masses), None)
     np.testing.assert_allclose(
         arrays.host(view.get_inv_masses())[:2, :4], [[0.2, 1, 1 / 3, 0], [0.5, 1 / 0.3, 1 / 3, 1 / 0.3]]
     )

@@ -86,7 +86,7 @@ def test_an_environment_equals_a_single_one(stages: SimpleNamespace, count: int,
 
 def test_writes_go_through_the_frame_of_the_view(stages: SimpleNamespace, arrays: Any) -> None:
     scene = _ants(stages, 3, spacing=5.0)
-    sim = tensorphys.create_simulation_view(arrays.name, scene=scene, device="cpu")
+    sim = tensorphys.create_simulation_view(arrays.name, scene=scene, device=arrays.device)
     pattern = "/World/envs/*/World/ant/torso"
     world = sim.create_articulation_view(pattern)
     sim.set_subspace_roots("/World/envs/env_[12]")

@@ -18,7 +18,7 @@ def legs(stages: SimpleNamespace, arrays: Any) -> SimpleNamespace:
     stage.environments(4, lambda path, _: stage.ant(f"{path}/ant", (0, 0, 5)), spacing=8.0)
     sim = stages.view(arrays, stage, environments="/envs/*")
     view = sim.create_articulation_view("/envs/*/ant/torso")
-    return SimpleNamespace(sim=sim, view=view, host=arrays.host, make=arrays.make, rows=arrays.rows)
+    return SimpleNamespace(sim=sim, view=view, host=arrays.host, cpu=arrays.cpu)
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_joint_properties(legs: SimpleNamespace, name: str) -> None:
         return np.sort(result - 1.0, axis=-1) if name == "limits" else result
 
     first, second = values(), values()
-    set_(legs.make(first), legs.rows(range(4)))
+    set_(legs.cpu.make(first), legs.cpu.rows(range(4)))
     np.testing.assert_array_equal(legs.host(get()), first)
-    set_(legs.make(second), legs.rows([2, 0]))
+    set_(legs.cpu.make(second), legs.cpu.rows([2, 0]))
     first[[0, 2]] = second[[0, 2]]
     np.testing.assert_array_equal(legs.host(get()), first)
 
@@ -56,9 +56,9 @@ def test_impossible_joint_properties(legs: SimpleNamespace, name: str, bad: Any,
     values = before.copy()
     values[1, 3] = bad
     with pytest.raises(tensorphys.DataError, match=expected):
-        set_(legs.make(values), None)
+        set_(legs.cpu.make(values), None)
     np.testing.assert_array_equal(legs.host(get()), before)
-    set_(legs.make(values), legs.rows([0, 2]))  # the bad row is not asked for
+    set_(legs.cpu.make(values), legs.cpu.rows([0, 2]))  # the bad row is not asked for
 
 
 def test_limits_of_joints_without_limits(
@@ -68,12 +68,12 @@ def test_limits_of_joints_without_limits(
     stage.cart_pole("/World/cartpole")
     sim = stages.view(arrays, stage)
     view = sim.create_articulation_view("/World/cartpole")
-    values = arrays.make([[[-1, 2], [-0.5, 0.5]]])
+    values = arrays.cpu.make([[[-1, 2], [-0.5, 0.5]]])
     view.set_dof_limits(values, None)
     assert "1 degrees of freedom have no limits" in caplog.text
     expected = [[[-1, 2], [-FLOAT_MAX, FLOAT_MAX]]]
     np.testing.assert_array_equal(arrays.host(view.get_dof_limits()), np.float32(expected))
-    view.set_dof_limits(arrays.make(expected), None)
+    view.set_dof_limits(arrays.cpu.make(expected), None)
     np.testing.assert_array_equal(arrays.host(view.get_dof_limits()), np.float32(expected))
 
 
@@ -91,7 +91,7 @@ def test_changed_properties_act(stages: SimpleNamespace, arrays: Any) -> None:
     def change(name: str, row: int, item: int, value: float) -> None:
         values = arrays.host(getattr(view, f"get_{name}")())
         values[row, item] = value
-        getattr(view, f"set_{name}")(arrays.make(values), arrays.rows([row]))
+        getattr(view, f"set_{name}")(arrays.cpu.make(values), arrays.cpu.rows([row]))
 
     change("dof_stiffnesses", 1, 0, 200.0)
     change("dof_max_forces", 2, 0, 10.0)
@@ -121,8 +121,8 @@ def test_inertia_keeps_its_principal_axes(stages: SimpleNamespace, arrays: Any) 
         # The turn by 120° about (1, 1, 1) carries x to y to z: the moments along the link's axes are .3, .1, .2.
         np.testing.assert_allclose(inertia.reshape(3, 3), np.diag([0.3, 0.1, 0.2]), atol=1e-7)
         np.testing.assert_allclose(coms.ravel(), [0.1, 0.2, 0.3, 0.5, 0.5, 0.5, 0.5], rtol=1e-6)
-        view.set_inertias(arrays.make(inertia), None)
-        view.set_coms(arrays.make(coms), None)
+        view.set_inertias(arrays.cpu.make(inertia), None)
+        view.set_coms(arrays.cpu.make(coms), None)
         np.testing.assert_array_equal(arrays.host(view.get_inertias()), inertia)
         np.testing.assert_array_equal(arrays.host(view.get_coms()), coms)
         inverse = arrays.host(view.get_inv_inertias()).reshape(3, 3)
@@ -134,13 +134,15 @@ def test_turned_principal_axes_turn_the_inertia(stages: SimpleNamespace, arrays:
     stage.body("/World/ball", inertia=(0.1, 0.2, 0.3))
     view = stages.view(arrays, stage).create_rigid_body_view("/World/ball")
     half = np.sqrt(0.5)
-    view.set_coms(arrays.make([[0, 0, 0, 0, 0, 2 * half, 2 * half]]), None)  # yaw by 90°, twice the length
+    view.set_coms(
+        arrays.cpu.make([[0, 0, 0, 0, 0, 2 * half, 2 * half]]), None
+    )  # yaw by 90°, twice the length
     np.testing.assert_allclose(
         arrays.host(view.get_inertias()).reshape(3, 3), np.diag([0.2, 0.1, 0.3]), atol=1e-7
     )
     np.testing.assert_allclose(arrays.host(view.get_coms())[0, 3:], [0, 0, half, half], atol=1e-7)
     full = np.array([[0.2, 0.05, 0], [0.05, 0.2, 0], [0, 0, 0.3]], np.float32)
-    view.set_inertias(arrays.make(full), None)
+    view.set_inertias(arrays.cpu.make(full), None)
     np.testing.assert_array_equal(arrays.host(view.get_inertias()).reshape(3, 3), full)
     x, y, z, w = arrays.host(view.get_coms())[0, 3:]
     # The new axes are principal: a rotation about Z by an odd multiple of 45°.
@@ -167,7 +169,7 @@ def test_impossible_mass_properties(
     get = getattr(view, f"get_{name}")
     before = arrays.host(get())
     with pytest.raises(tensorphys.DataError, match=expected):
-        getattr(view, f"set_{name}")(arrays.make(bad), None)
+        getattr(view, f"set_{name}")(arrays.cpu.make(bad), None)
     np.testing.assert_array_equal(arrays.host(get()), before)
 
 
@@ -180,7 +182,7 @@ def test_link_velocity_follows_a_moved_centre_of_mass(stages: SimpleNamespace, a
     np.testing.assert_allclose(arrays.host(view.get_link_velocities())[0, 2], [0, -1, 0, 2, 0, 0], atol=1e-6)
     coms = arrays.host(view.get_coms())
     coms[0, 2, :3] = [0, 0, 0.25]
-    view.set_coms(arrays.make(coms), None)
+    view.set_coms(arrays.cpu.make(coms), None)
     np.testing.assert_allclose(
         arrays.host(view.get_link_velocities())[0, 2], [0, -1.5, 0, 2, 0, 0], atol=1e-6
     )
@@ -191,7 +193,7 @@ def test_gravity_flags_of_links(legs: SimpleNamespace, stages: SimpleNamespace) 
     view = legs.view
     flags = np.zeros((4, 9), np.uint8)
     flags[1::2] = 1
-    view.set_disable_gravities(legs.make(flags, np.uint8), legs.rows(range(4)))
+    view.set_disable_gravities(legs.cpu.make(flags, np.uint8), legs.cpu.rows(range(4)))
     np.testing.assert_array_equal(legs.host(view.get_disable_gravities()), flags)
     for _ in range(20):
         legs.sim.step(stages.DT)
@@ -201,7 +203,7 @@ def test_gravity_flags_of_links(legs: SimpleNamespace, stages: SimpleNamespace) 
     np.testing.assert_allclose(height[1::2], 5.0, atol=1e-6)
     flags[0] = 1
     flags[1] = 0
-    view.set_disable_gravities(legs.make(flags, np.uint8), legs.rows([0]))
+    view.set_disable_gravities(legs.cpu.make(flags, np.uint8), legs.cpu.rows([0]))
     np.testing.assert_array_equal(legs.host(view.get_disable_gravities())[:, 0], [1, 1, 0, 1])
 
 
@@ -216,7 +218,7 @@ def test_gravity_flags_of_bodies(stages: SimpleNamespace, arrays: Any) -> None:
             prim.CreateAttribute("physxRigidBody:disableGravity", Sdf.ValueTypeNames.Bool).Set(True)
     sim = stages.view(arrays, stage)
     view = sim.create_rigid_body_view("/World/*")
-    view.set_disable_gravities(arrays.make([[0], [0], [1]], np.uint8), arrays.rows([2]))
+    view.set_disable_gravities(arrays.cpu.make([[0], [0], [1]], np.uint8), arrays.cpu.rows([2]))
     np.testing.assert_array_equal(arrays.host(view.get_disable_gravities()).ravel(), [1, 0, 1])
     start = arrays.host(view.get_transforms())[:, 2]
     for _ in range(120):
@@ -224,7 +226,7 @@ def test_gravity_flags_of_bodies(stages: SimpleNamespace, arrays: Any) -> None:
     np.testing.assert_allclose(
         start - arrays.host(view.get_transforms())[:, 2], [0, 1.22625, 0], rtol=1e-2, atol=1e-6
     )
-    view.set_disable_gravities(arrays.make([[0], [0], [0]], np.uint8), arrays.rows([0]))
+    view.set_disable_gravities(arrays.cpu.make([[0], [0], [0]], np.uint8), arrays.cpu.rows([0]))
     for _ in range(120):
         sim.step(1 / 240)
     fallen = start - arrays.host(view.get_transforms())[:, 2]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tensorphys.core import Core
     from tensorphys.fields import Field
     from tensorphys.rows import IntArray, Layout
+    from tensorphys_engine import ArticulationInfo
 
 __all__ = ["ArticulationView"]
 
@@ -94,15 +95,20 @@ class ArticulationView(TensorView):
 
     def __init__(self, core: Core, articulations: IntArray | None, layout: Layout | None) -> None:
         super().__init__(core, layout)
-        self._articulations: list[int] = [] if articulations is None else articulations.tolist()
+        self._articulations = np.zeros(0, np.int32) if articulations is None else articulations
 
     # What the view holds.
 
     @cached_property
+    def _kinds(self) -> tuple[list[ArticulationInfo], IntArray]:
+        """Names and paths of the first articulation of each kind, and the kind of each row."""
+        first, kind = self._core.catalog.kinds(self._articulations)
+        return [self._core.catalog.info(int(a)) for a in first], kind
+
+    @cached_property
     def _metatypes(self) -> list[ArticulationMetatype]:
-        """Distinct metatypes, in the order of first rows."""
-        found = {id(kind): kind for kind in map(self._core.catalog.metatype, self._articulations)}
-        return list(found.values())
+        """Metatype of each kind, in the order of first rows."""
+        return [self._core.catalog.metatype(info.articulation) for info in self._kinds[0]]
 
     @property
     def is_homogeneous(self) -> bool:
@@ -127,7 +133,7 @@ class ArticulationView(TensorView):
             raise ViewError(
                 f"ArticulationView.get_metatype: expected a row from 0 to {self.count - 1}, given {arti_idx}"
             )
-        return self._core.catalog.metatype(self._articulations[arti_idx])
+        return self._metatypes[int(self._kinds[1][arti_idx])]
 
     @property
     def max_links(self) -> int:
@@ -151,12 +157,12 @@ class ArticulationView(TensorView):
     @cached_property
     def prim_paths(self) -> list[str]:
         """Path of the prim with the root schema of each row, whatever prim the pattern matched."""
-        return [self._core.catalog.info(a).path for a in self._articulations]
+        return self._core.catalog.paths(self._articulations)
 
     @cached_property
     def link_paths(self) -> list[list[str]]:
         """Path of each link of each row."""
-        return [self._core.catalog.info(a).link_paths for a in self._articulations]
+        return self._spread([list(info.labels.link_paths) for info in self._kinds[0]])
 
     @cached_property
     def dof_paths(self) -> list[list[str]]:
@@ -166,8 +172,12 @@ class ArticulationView(TensorView):
         the path alone.
         """
         numbered = self._core.conventions == "documentation"
-        infos = map(self._core.catalog.info, self._articulations)
-        return [dof_paths_of(info.labels, info.prefix, numbered=numbered) for info in infos]
+        return self._spread([dof_paths_of(info.labels, numbered=numbered) for info in self._kinds[0]])
+
+    def _spread(self, relative: list[list[str]]) -> list[list[str]]:
+        """Paths of each row from those of each kind."""
+        pairs = zip(self._core.catalog.prefixes(self._articulations), self._kinds[1].tolist(), strict=True)
+        return [[prefix + path for path in relative[kind]] for prefix, kind in pairs]
 
     # State.
 
@@ -267,7 +277,12 @@ class ArticulationView(TensorView):
 
     def get_dof_types(self) -> Any:
         """:class:`DofType` of each degree of freedom, uint8, shape [count, max_dofs]."""
-        return self._constant("dof_types", lambda kind: kind.dof_types)
+        self._rows("get_dof_types")
+        values, host = self._properties.buffer(self._fields["dof_types"])
+        host[...] = 0
+        for number, kind in enumerate(self._metatypes):
+            host[self._kinds[1] == number, : kind.dof_count] = kind.dof_types
+        return values
 
     def get_dof_motions(self) -> Any:
         """:class:`DofMotion` of each degree of freedom, uint8, shape [count, max_dofs]."""
@@ -371,12 +386,3 @@ class ArticulationView(TensorView):
     def set_disable_gravities(self, data: Any, indices: Any) -> None:
         """Switch gravity off (1) or on (0) by link."""
         self._set("disable_gravities", data, indices)
-
-    def _constant(self, name: str, pick: Any) -> Any:
-        """Fill the buffer of a property with what the metatypes say."""
-        self._rows(f"get_{name}")
-        values, host = self._properties.buffer(self._fields[name])
-        for row, articulation in enumerate(self._articulations):
-            kinds = pick(self._core.catalog.metatype(articulation))
-            host[row, : len(kinds)] = kinds
-        return values

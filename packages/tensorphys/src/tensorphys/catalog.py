@@ -86,6 +86,33 @@ class Catalog:
             raise LookupError(f"articulation {articulation} is a free body")
         return info
 
-    def is_authored(self, articulation: int) -> bool:
-        """Whether an articulation stands on the stage as one; otherwise it is a free body."""
-        return self._simulation.articulation_info(articulation) is not None
+    def kinds(self, articulations: IntArray) -> tuple[IntArray, IntArray]:
+        """Which articulations are copies of one another.
+
+        Args:
+            articulations: Authored articulations, shape [count].
+
+        Returns:
+            The first of each kind, in the order of first mention, and the kind of each articulation.
+        """
+        environment = self.articulation_environment[articulations]
+        local = articulations - self.directory.numbering.articulations.start[environment]
+        template = self.scene.environments.template[environment].astype(np.int64)
+        key = template * (int(local.max(initial=0)) + 1) + local
+        _, first, kind = np.unique(key, return_index=True, return_inverse=True)
+        order = np.argsort(first, kind="stable")
+        place = np.empty(len(order), np.int32)
+        place[order] = np.arange(len(order))
+        return articulations[first[order]], place[kind.reshape(-1)]
+
+    def prefixes(self, articulations: IntArray) -> list[str]:
+        """Root path of the environment of each articulation."""
+        paths = self.scene.environments.path
+        return [paths[environment] for environment in self.articulation_environment[articulations].tolist()]
+
+    def paths(self, articulations: IntArray) -> list[str]:
+        """Path of the prim with the root schema of each authored articulation."""
+        first, kind = self.kinds(articulations)
+        relative = [self.info(int(a)).labels.path for a in first]
+        pairs = zip(self.prefixes(articulations), kind.tolist(), strict=True)
+        return [(prefix + relative[k]) or "/" for prefix, k in pairs]

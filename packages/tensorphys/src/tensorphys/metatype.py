@@ -134,19 +134,18 @@ def metatype_of(labels: ArticulationLabels) -> ArticulationMetatype:
     )
 
 
-def dof_paths_of(labels: ArticulationLabels, prefix: str, *, numbered: bool) -> list[str]:
-    """Path of each degree of freedom: that of its joint.
+def dof_paths_of(labels: ArticulationLabels, *, numbered: bool) -> list[str]:
+    """Path of each degree of freedom, relative to the environment: that of its joint.
 
     Args:
         labels: Names and kinds of the articulation.
-        prefix: Root path of its environment.
         numbered: Whether ``:0``, ``:1``, ... follow the path of a joint that has several.
     """
     joints = labels.dof_joints.tolist()
     seen: Counter[int] = Counter()
     paths = []
     for joint in joints:
-        path = prefix + labels.joint_paths[joint]
+        path = labels.joint_paths[joint]
         paths.append(f"{path}:{seen[joint]}" if numbered and joints.count(joint) > 1 else path)
         seen[joint] += 1
     return paths

@@ -223,8 +223,8 @@ class SimulationView:
         if found is None:
             return self._keep(ArticulationView(self._core, None, None))
         catalog = self._core.catalog
-        paths = [catalog.info(a).path for a in found.objects.tolist()]
-        layout = articulation_layout(catalog, found.objects, self._subspaces.of(paths))
+        subspaces = self._subspaces.of(catalog.paths(found.objects))
+        layout = articulation_layout(catalog, found.objects, subspaces)
         return self._keep(ArticulationView(self._core, found.objects, layout))
 
     def create_rigid_body_view(
