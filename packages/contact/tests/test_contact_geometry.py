@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tensorphys_contact as tc
 from tensorphys_contact import ShapeType
@@ -243,6 +245,28 @@ def test_capsule_on_a_plane(device: str) -> None:
     np.testing.assert_allclose(np.sort(lying["anchor1"][:, 0]), [-0.4, 0.4], atol=1e-6)
     standing = plane_contacts(ShapeType.CAPSULE, (0.1, 0.4, 0), (0, 0, 0.499, *EYE), device)
     np.testing.assert_allclose(standing["separation"], [-0.001], atol=1e-6)
+
+
+def test_cylinder_lies_on_a_line_and_stands_on_three_points(device: str) -> None:
+    lying = plane_contacts(ShapeType.CYLINDER, (0.1, 0.4, 0), (0, 0, 0.099, *turn(1, np.pi / 2)), device)
+    np.testing.assert_allclose(lying["separation"], [-0.001] * 2, atol=1e-6)
+    standing = plane_contacts(ShapeType.CYLINDER, (0.1, 0.4, 0), (0, 0, 0.399, *EYE), device)
+    np.testing.assert_allclose(standing["separation"], [-0.001] * 3, atol=1e-6)
+
+
+@given(tilt=st.floats(0.0, np.pi), spin=st.floats(0.0, 6.25), depth=st.floats(-0.005, 0.03125))
+def test_cylinder_depth_is_that_of_its_deepest_rim_point(tilt: float, spin: float, depth: float) -> None:
+    """Closed form: the reach of a cylinder along n is h |n·a| + r |n × a|."""
+    radius, half = 0.25, 0.5
+    reach = half * abs(np.cos(tilt)) + radius * np.sin(tilt)
+    a, b = turn(0, tilt), turn(2, spin)
+    q = (a[0] * b[3], -a[0] * b[2], a[3] * b[2], a[3] * b[3])
+    found = plane_contacts(ShapeType.CYLINDER, (radius, half, 0), (0, 0, reach - depth, *q), "cpu")
+    # a cylinder that leans less than STANDING may be deeper beside its fixed points by twice r times it
+    assert found["separation"].min() == pytest.approx(
+        -depth, abs=2e-6 + 2e-4 * radius * (np.sin(tilt) < 1.1e-4)
+    )
+    assert (found["separation"] >= -depth - 2e-6).all()
 
 
 def test_hull_of_a_cylinder_on_a_plane_keeps_four_spread_corners(device: str) -> None:

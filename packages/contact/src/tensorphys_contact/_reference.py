@@ -50,6 +50,10 @@ def signed_distance(
         a, b = b, a
     if a.kind == ShapeType.PLANE:
         normal = a.rotation[:, 2]
+        if b.kind == ShapeType.CYLINDER:
+            axis = b.rotation[:, 2]
+            reach = abs(normal @ axis) * b.half[2] + np.linalg.norm(np.cross(normal, axis)) * b.half[0]
+            return float((b.position - a.position) @ normal - reach)
         return float(((b.corners - a.position) @ normal).min()) - b.radius
     distance = _core_distance(a, b)
     if distance < 1e-12:
@@ -75,6 +79,8 @@ class _Body:
             self.half[2] = extent[1] if self.kind == ShapeType.CAPSULE else 0.0
         elif self.kind == ShapeType.BOX:
             self.half = extent
+        elif self.kind == ShapeType.CYLINDER:
+            self.half = np.array([extent[0], extent[0], extent[1]])
         local = _SIGNS * self.half if vertices is None else np.asarray(vertices, dtype=np.float64)
         self.corners = self.position + local @ self.rotation.T
 

@@ -300,6 +300,7 @@ def _check_sizes(kind: npt.NDArray[np.int32], size: npt.NDArray[np.float64]) -> 
         ((kind == ShapeType.SPHERE) & (size[:, 0] <= 0.0))
         | ((kind == ShapeType.CAPSULE) & ((size[:, 0] <= 0.0) | (size[:, 1] < 0.0)))
         | ((kind == ShapeType.BOX) & (size <= 0.0).any(axis=1))
+        | ((kind == ShapeType.CYLINDER) & (size[:, :2] <= 0.0).any(axis=1))
     )
     if bad.any():
         index = int(np.argmax(bad))
@@ -319,9 +320,11 @@ def _bounds(
     radius = np.zeros(count)
     is_capsule = kind == ShapeType.CAPSULE
     is_box = kind == ShapeType.BOX
+    is_cylinder = kind == ShapeType.CYLINDER
     is_hull = kind == ShapeType.CONVEX_HULL
     radius[kind == ShapeType.SPHERE] = size[kind == ShapeType.SPHERE, 0]
     radius[is_capsule] = size[is_capsule, 0] + size[is_capsule, 1]
+    radius[is_cylinder] = np.hypot(size[is_cylinder, 0], size[is_cylinder, 1])
     radius[is_box] = np.linalg.norm(size[is_box], axis=1)
     bad = is_hull & ((hull_index < 0) | (hull_index >= len(hulls)))
     if bad.any():

@@ -24,10 +24,11 @@ class ShapeType(enum.IntEnum):
     """Half extents."""
     CONVEX_HULL = 4
     """Vertices of a cooked :class:`~tensorphys_contact.Hull`; size unused."""
+    CYLINDER = 5
+    """(radius, half height, 0), axis +Z."""
 
 
 FUTURE_SHAPES: Final[dict[int, str]] = {
-    5: "CYLINDER",
     6: "CONE",
     7: "ELLIPSOID",
     8: "TRIANGLE_MESH",
@@ -61,6 +62,7 @@ PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = 
     (ShapeType.PLANE, ShapeType.CAPSULE): (PairFamily.PLANE, 2),
     (ShapeType.PLANE, ShapeType.BOX): (PairFamily.PLANE, 4),
     (ShapeType.PLANE, ShapeType.CONVEX_HULL): (PairFamily.PLANE, 4),
+    (ShapeType.PLANE, ShapeType.CYLINDER): (PairFamily.PLANE, 4),
     (ShapeType.SPHERE, ShapeType.SPHERE): (PairFamily.ROUND, 1),
     (ShapeType.SPHERE, ShapeType.CAPSULE): (PairFamily.ROUND, 1),
     (ShapeType.CAPSULE, ShapeType.CAPSULE): (PairFamily.ROUND, 2),
@@ -89,7 +91,7 @@ def manifold_size(type0: int, type1: int) -> int:
     if not pair_is_supported(first, second):
         raise UnsupportedPairError(
             f"no narrow phase for {shape_name(first)} against {shape_name(second)}; "
-            "supported: plane against sphere, capsule, box, convex hull; "
+            "supported: plane against sphere, capsule, box, convex hull, cylinder; "
             "sphere, capsule and box among themselves"
         )
     return PAIR_FAMILY[ShapeType(first), ShapeType(second)][1]

@@ -1,4 +1,4 @@
-"""Planes against spheres, capsules, boxes and convex hulls."""
+"""Planes against spheres, capsules, boxes, convex hulls and cylinders."""
 
 import warp as wp
 
@@ -10,6 +10,10 @@ SPHERE = wp.constant(1)
 CAPSULE = wp.constant(2)
 BOX = wp.constant(3)
 CONVEX_HULL = wp.constant(4)
+CYLINDER = wp.constant(5)
+# A cylinder whose axis leans less than this (sine) stands: the deepest point of its rim is then as
+# good as any other, and a fixed one keeps the contacts in their places.
+STANDING = wp.constant(1.0e-4)
 # Vertices of a hull this near to its deepest one (in radii) count as equally deep, so
 # that rounding does not change which four corners of a flat face are kept.
 SEED_BAND = wp.constant(1.0e-5)
@@ -152,21 +156,43 @@ def sorted_four(a: int, b: int, c: int, d: int) -> wp.vec4i:
 
 @wp.func
 def primitive_features(kind: int, normal: wp.vec3) -> wp.vec4i:
-    """Candidate features of a sphere, capsule or box against ``normal``, −1 for none."""
+    """Candidate features of a sphere, capsule, box or cylinder against ``normal``, −1 for none."""
     features = wp.vec4i(0, 1, -1, -1)
     if kind == SPHERE:
         features[1] = -1
     elif kind == BOX:
         for k in range(4):
             features[k] = box_bottom_corner(normal, k)
+    elif kind == CYLINDER:
+        # three points of the lower rim and the one above the deepest of them
+        features = wp.vec4i(0, 1, 2, 3)
     return features
+
+
+@wp.func
+def cylinder_point(size: wp.vec3, normal: wp.vec3, k: int) -> wp.vec3:
+    """Points of the rims of a cylinder against ``normal``: 0 the deepest, 1 and 2 a third of a turn from it
+    on the same rim, 3 above it on the other rim."""
+    lean = wp.sqrt(normal[0] * normal[0] + normal[1] * normal[1])
+    x = wp.where(lean > STANDING, -normal[0] / wp.max(lean, STANDING), 1.0)
+    y = wp.where(lean > STANDING, -normal[1] / wp.max(lean, STANDING), 0.0)
+    cosine = wp.where(k == 1 or k == 2, -0.5, 1.0)
+    sine = wp.where(k == 1, 0.8660254, wp.where(k == 2, -0.8660254, 0.0))
+    height = wp.where(normal[2] >= 0.0, -size[1], size[1])
+    return wp.vec3(
+        size[0] * (cosine * x - sine * y),
+        size[0] * (sine * x + cosine * y),
+        wp.where(k == 3, -height, height),
+    )
 
 
 @wp.func
 def lowest_point(kind: int, size: wp.vec3, normal: wp.vec3, k: int, corner: int) -> wp.vec3:
     """Candidate point k of a shape, in its frame, against ``normal`` of the same frame."""
     p = box_corner(size, corner)
-    if kind != BOX:
+    if kind == CYLINDER:
+        p = cylinder_point(size, normal, k)
+    elif kind != BOX:
         half_height = wp.where(kind == CAPSULE, size[1], 0.0)
         p = normal * (-size[0])
         p[2] = p[2] + wp.where(k == 0, -half_height, half_height)
