@@ -275,17 +275,73 @@ def test_a_flat_hull_names_its_prim() -> None:
 
 def test_shapes_without_geometry_are_left_out_with_a_warning() -> None:
     template = Template(
-        bodies=bodies(3), shapes=shapes([ShapeType.CYLINDER, ShapeType.SPHERE, ShapeType.SPHERES])
+        bodies=bodies(3), shapes=shapes([ShapeType.TRIANGLE_MESH, ShapeType.SPHERE, ShapeType.SPHERES])
     )
     shared = Template(shapes=Shapes(path=("/mesh",), body=[-1], type=[int(ShapeType.TRIANGLE_MESH)]))
     with pytest.warns(
-        UnsupportedWarning, match=r"do not collide in this version: 3 left out \(/e0/s0, /e0/s2"
+        UnsupportedWarning, match=r"do not collide in this version, left out: 3 \(/e0/s0, /e0/s2"
     ):
         simulation = Simulation(scene_of(template, 4, shared=shared))
     assert simulation.contact_model.shape_body.numpy().tolist() == [1, 4, 7, 10]
-    assert ("/e0/s0", "a shape of type cylinder does not collide in this version") in simulation.findings
+    text = "a shape of type triangle mesh does not collide in this version"
+    assert ("/e0/s0", text) in simulation.findings
     assert simulation.lookup("/e3/s0").shape is None
     assert simulation.lookup("/e3/s1").shape == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [(ShapeType.CONE, [0.2, 0.5, 0.0]), (ShapeType.ELLIPSOID, [0.2, 0.3, 0.5])]
+)
+def test_round_shapes_without_geometry_collide_as_hulls(kind: ShapeType, size: list[float]) -> None:
+    template = Template(bodies=bodies(2), shapes=shapes([kind, kind], size=[size, size]))
+    with pytest.warns(UnsupportedWarning) as warned:
+        simulation = Simulation(scene_of(template))
+    assert any("collide as convex hulls in this version: 2" in str(w.message) for w in warned)
+    assert {"/e0/s0", "/e0/s1"} <= {path for path, _ in simulation.findings}
+    model = simulation.contact_model
+    assert model.shape_type.numpy().tolist() == [int(ShapeType.CONVEX_HULL)] * 2
+    vertices = model.hull_vertex.numpy()
+    assert len(vertices) <= 64
+    if kind == ShapeType.CONE:
+        assert vertices[:, 2].tolist().count(0.5) == 1
+        # Corners of the base stand out as far as its sides stand in.
+        corner = np.hypot(vertices[:, 0], vertices[:, 1])[vertices[:, 2] < 0.0]
+        assert corner + corner * np.cos(np.pi / 32) == pytest.approx(0.4)
+    else:
+        assert np.linalg.norm(vertices / size, axis=1) == pytest.approx(1.0)
+        assert np.abs(vertices).max(axis=0) == pytest.approx(size, rel=0.06)
+
+
+def test_a_hull_in_place_of_a_decomposition_rests_on_the_ground() -> None:
+    box = Mesh(
+        np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.2, 0.2)]),
+        np.zeros((0, 3), np.int32),
+    )
+    columns = {"type": [int(ShapeType.CONVEX_DECOMPOSITION)], "size": [[1.0, 1.0, 1.0]], "mesh": [0]}
+    scene = ball_scene(height=0.21)
+    scene = edit(scene.replace(templates=(scene.templates[0].replace(meshes=(box,)),)), shapes=columns)
+    with pytest.warns(UnsupportedWarning, match="collide as convex hulls in this version: 1"):
+        simulation = Simulation(scene)
+    for _ in range(240):
+        simulation.step(1.0 / 240.0)
+    assert simulation.state.root_pose.numpy()[0] == pytest.approx([0, 0, 0.2, *UNIT], abs=1e-3)
+
+
+def test_the_size_of_a_hull_cannot_differ_between_environments() -> None:
+    template = Template(
+        bodies=bodies(2),
+        shapes=shapes([ShapeType.CONVEX_HULL, ShapeType.SPHERE], mesh=[0, -1], size=[[1.0] * 3, [0.1, 0, 0]]),
+        meshes=(TETRAHEDRON,),
+        filtered_pairs=np.array([[0, 1]], np.int32),
+    )
+    scene = scene_of(template, 2)
+    sizes = np.array([[[1.0] * 3, [0.1, 0, 0]], [[1.0] * 3, [0.3, 0, 0]]])
+    simulation = Simulation(scene.replace(overrides={(0, "shapes.size"): sizes}))
+    assert simulation.contact_model.shape_size.numpy()[[1, 3], 0] == pytest.approx([0.1, 0.3])
+    sizes = sizes.copy()
+    sizes[1, 0, 2] = 2.0
+    with pytest.raises(UnsupportedError, match="/e0/s0: the size of a convex hull"):
+        Simulation(scene.replace(overrides={(0, "shapes.size"): sizes}))
 
 
 def test_joints_outside_of_articulations_are_refused_by_name() -> None:
@@ -298,7 +354,7 @@ def test_joints_outside_of_articulations_are_refused_by_name() -> None:
     )
     with pytest.raises(UnsupportedError, match="/e0/j: a revolute joint outside"):
         Simulation(scene_of(template))
-    with pytest.warns(UnsupportedWarning, match="joints outside of articulations: 1 left out"):
+    with pytest.warns(UnsupportedWarning, match="joints outside of articulations, left out: 1"):
         simulation = Simulation(scene_of(template), ignore_unsupported=True)
     assert [path for path, _ in simulation.findings] == ["/e0/j"]
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tensorphys_contact import ShapeType, candidate_pairs, pair_is_supported
 from tensorphys_engine.errors import UnsupportedError
 from tensorphys_engine.findings import Findings
+from tensorphys_engine.hulls import contact_types
 from tensorphys_engine.layout import Array, IntArray, Layout
 from tensorphys_engine.numbering import Numbering
 
@@ -75,14 +76,14 @@ def _template_pairs(numbering: Numbering, template: int, findings: Findings) -> 
     enabled = np.concatenate((tables.shapes.enabled[plan.shape_row], shared.enabled[shared_rows]))
     keep = enabled[pairs].all(axis=1) & _may_touch(numbering, template, link[pairs])
     pairs = pairs[keep]
-    kind = np.concatenate((tables.shapes.type[plan.shape_row], shared.type[shared_rows]))
+    kind = contact_types(np.concatenate((tables.shapes.type[plan.shape_row], shared.type[shared_rows])))
     supported = _supported_table()[kind[pairs[:, 0]], kind[pairs[:, 1]]]
     paths = [prefix + tables.shapes.path[row] for row in plan.shape_row]
     paths += [shared.path[row] for row in shared_rows]
     for first, second in pairs[~supported]:
         names = " against ".join(_TYPES[int(kind[k])].name.lower().replace("_", " ") for k in (first, second))
         findings.omit(
-            "shapes of which some pairs have no contacts in this version",
+            "shapes of which some pairs have no contacts in this version, left out",
             paths[first],
             f"no contacts with {paths[second]}: {names}",
         )

@@ -40,7 +40,7 @@ class Findings:
         self._entries[(path or "/", text)] = None
 
     def omit(self, subject: str, path: str, text: str) -> None:
-        """Add a finding about something left out; its subject is warned about by :meth:`warn`."""
+        """Add a finding about something left out or replaced; its subject is warned about by :meth:`warn`."""
         self.note(path, text)
         self._warned.setdefault(subject, []).append(path or "/")
 
@@ -65,7 +65,7 @@ class Findings:
         for subject, paths in self._warned.items():
             distinct = list(dict.fromkeys(paths))
             names = ", ".join(distinct[:_SHOWN]) + (", …" if len(distinct) > _SHOWN else "")
-            text = f"{subject}: {len(distinct)} left out ({names})"
+            text = f"{subject}: {len(distinct)} ({names})"
             _LOGGER.warning("%s", text)
             warnings.warn(text, UnsupportedWarning, stacklevel=stacklevel + 1)
 

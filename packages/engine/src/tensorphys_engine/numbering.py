@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from tensorphys_dynamics import ArticulationType
 from tensorphys_engine.findings import Findings
+from tensorphys_engine.hulls import simulated_rows
 from tensorphys_engine.layout import Array, Columns, IntArray, Layout
-from tensorphys_engine.template_plan import SUPPORTED_SHAPES, TemplatePlan, plan_template
+from tensorphys_engine.template_plan import TemplatePlan, plan_template
 from tensorphys_scene import Scene
 
 _NO_DOFS = np.zeros(0, np.int32)
@@ -143,13 +144,7 @@ def number_scene(scene: Scene, findings: Findings) -> Numbering:
         users = np.flatnonzero(environments.template == index)
         prefix = environments.path[int(users[0])] if users.size else ""
         plans.append(plan_template(template, prefix, findings))
-    shared = np.flatnonzero(np.isin(scene.shared.shapes.type, sorted(SUPPORTED_SHAPES)))
-    for row in np.setdiff1d(np.arange(scene.shared.shapes.count), shared):
-        findings.omit(
-            "shapes that do not collide in this version",
-            scene.shared.shapes.path[row],
-            "a static shape of this type does not collide in this version",
-        )
+    shared = simulated_rows(scene.shared, "", findings)
 
     def layout(counts: list[int]) -> Layout:
         return Layout(environments.template, counts)
@@ -162,5 +157,5 @@ def number_scene(scene: Scene, findings: Findings) -> Numbering:
         dofs=layout([len(plan.dof_axis_row) for plan in plans]),
         shapes=layout([len(plan.shape_row) for plan in plans]),
         joints=layout([template.joints.count for template in scene.templates]),
-        shared_shape_row=shared.astype(np.int32),
+        shared_shape_row=shared,
     )

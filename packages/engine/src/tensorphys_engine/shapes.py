@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys_contact import Hull, HullError, Materials, cook_hull
-from tensorphys_engine.errors import BuildError, UnsupportedError
+from tensorphys_contact import Hull, Materials
 from tensorphys_engine.findings import Findings
+from tensorphys_engine.hulls import HullBook, contact_types, refuse_scaled_hulls
 from tensorphys_engine.layout import Array, IntArray
 from tensorphys_engine.numbering import Numbering
-from tensorphys_scene import CombineMode, Mesh, Scene, ShapeType, Template
+from tensorphys_scene import CombineMode, ShapeType
 from tensorphys_spatial import quaternion_normalize, transform_multiply
 
 # Contact offset where none is authored: a share of the smallest extent of the shape, or the distance
@@ -61,39 +61,6 @@ class ShapeColumns:
     radius: npt.NDArray[np.float64]
 
 
-class _Hulls:
-    """Cooks each mesh once for each scale and vertex limit."""
-
-    def __init__(self) -> None:
-        self._index: dict[tuple[int, tuple[float, ...], int], int] = {}
-        self.cooked: list[Hull] = []
-
-    def index(self, mesh: Mesh, scale: Array, vertex_limit: int, path: str) -> int:
-        """Number of the hull of a scaled mesh."""
-        key = (id(mesh.points), tuple(scale.tolist()), vertex_limit)
-        if key not in self._index:
-            try:
-                hull = cook_hull(mesh.points * scale, vertex_limit=vertex_limit)
-            except HullError as error:
-                raise BuildError(f"{path}: no convex hull can be made of the mesh: {error}") from error
-            self._index[key] = len(self.cooked)
-            self.cooked.append(hull)
-        return self._index[key]
-
-    def of(self, tables: Template, rows: IntArray, prefix: str) -> IntArray:
-        """Hull of each listed shape, −1 where it is no hull."""
-        shapes = tables.shapes
-        result = np.full(len(rows), -1, np.int32)
-        for local in np.flatnonzero(shapes.type[rows] == ShapeType.CONVEX_HULL):
-            row = int(rows[local])
-            path = prefix + shapes.path[row]
-            if shapes.mesh[row] < 0:
-                raise BuildError(f"{path}: a convex hull needs a mesh")
-            mesh = tables.meshes[int(shapes.mesh[row])]
-            result[local] = self.index(mesh, shapes.size[row], int(shapes.hull_vertex_limit[row]), path)
-        return result
-
-
 def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
     """Columns of all shapes of a scene.
 
@@ -102,15 +69,15 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
         UnsupportedError: If environments of one template differ in the scale of a hull.
     """
     scene, layout = numbering.scene, numbering.shapes
-    hulls = _Hulls()
+    book = HullBook()
     own_hulls = []
-    for t, plan in enumerate(numbering.plans):
+    for t, (tables, plan) in enumerate(zip(scene.templates, numbering.plans, strict=True)):
         users = layout.members(t)
         prefix = scene.environments.path[int(users[0])] if users.size else ""
-        own_hulls.append(hulls.of(scene.templates[t], plan.shape_row, prefix))
-        _refuse_scaled_hulls(scene, t, prefix, own_hulls[t])
+        own_hulls.append(book.hulls_of(tables, plan.shape_row, prefix))
+        refuse_scaled_hulls(tables, plan.shape_row, own_hulls[t], numbering.columns(t, "shapes.size"), prefix)
     shared_rows = numbering.shared_shape_row
-    shared_hull = hulls.of(scene.shared, shared_rows, "")
+    shared_hull = book.hulls_of(scene.shared, shared_rows, "")
     shared = scene.shared.shapes
 
     def fill(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> Array:
@@ -121,10 +88,10 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
         [numbering.links_of(t, plan.shape_link) for t, plan in enumerate(numbering.plans)], np.int32
     )
     pose = layout.fill([_poses(numbering, t) for t in range(len(numbering.plans))], np.float64, (7,))
-    kind, size = fill("type", np.int32), fill("size", np.float64, (3,))
+    kind, size = contact_types(fill("type", np.int32)), fill("size", np.float64, (3,))
     hull = np.concatenate((layout.fill([h[None] for h in own_hulls], np.int32), shared_hull))
     rest = fill("rest_offset", np.float64)
-    extent, center, radius = _bounds(kind, size, hull, hulls.cooked)
+    extent, center, radius = _bounds(kind, size, hull, book.cooked)
     shape_body = np.concatenate((body, np.full(len(shared_rows), -1, np.int32)))
     shape_pose = np.concatenate((pose, _unit(shared.pose[shared_rows])))
     return ShapeColumns(
@@ -139,22 +106,13 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
         ),
         rest_offset=rest,
         materials=_materials(numbering),
-        hulls=tuple(hulls.cooked),
+        hulls=tuple(book.cooked),
         radius=_reach(numbering, shape_body, shape_pose, center, radius),
     )
 
 
 def _unit(pose: Array) -> Array:
     return np.concatenate((pose[..., :3], quaternion_normalize(pose[..., 3:])), axis=-1)
-
-
-def _refuse_scaled_hulls(scene: Scene, template: int, prefix: str, hull: IntArray) -> None:
-    sizes = scene.overrides.get((template, "shapes.size"))
-    if sizes is not None and (hull >= 0).any() and np.ptp(sizes[:, hull >= 0], axis=0).any():
-        path = prefix + scene.templates[template].shapes.path[int(np.argmax(hull >= 0))]
-        raise UnsupportedError(
-            f"{path}: the scale of a convex hull cannot differ between environments; make a template for each"
-        )
 
 
 def _poses(numbering: Numbering, template: int) -> Array:
@@ -179,6 +137,9 @@ def _bounds(kind: Array, size: Array, hull: Array, hulls: list[Hull]) -> tuple[A
     rounded = sphere | capsule
     extent[rounded] = 2.0 * size[rounded, 0]
     radius[rounded] = size[rounded, 0] + np.where(capsule, size[:, 1], 0.0)[rounded]
+    cylinder = kind == ShapeType.CYLINDER
+    extent[cylinder] = 2.0 * size[cylinder, :2].min(axis=1, initial=np.inf)
+    radius[cylinder] = np.hypot(size[cylinder, 0], size[cylinder, 1])
     extent[box] = 2.0 * size[box].min(axis=1, initial=np.inf)
     radius[box] = np.linalg.norm(size[box], axis=1)
     if is_hull.any():

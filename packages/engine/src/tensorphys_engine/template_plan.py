@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import tensorphys_contact
 from tensorphys_dynamics import ArticulationType
 from tensorphys_engine.errors import BuildError
 from tensorphys_engine.findings import Findings
-from tensorphys_scene import AxisType, JointType, ShapeType, Template
+from tensorphys_engine.hulls import simulated_rows
+from tensorphys_scene import AxisType, JointType, Template
 
 IntArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
-# Shape codes of the scene that the contact pipeline has geometry for; the codes agree.
-SUPPORTED_SHAPES = frozenset(int(code) for code in tensorphys_contact.ShapeType)
 _TREE_JOINTS = frozenset({JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.D6})
 
 
@@ -279,7 +277,7 @@ class _Planner:
         kind = JointType(int(self._template.joints.type[joint]))
         if kind not in _TREE_JOINTS:
             self._findings.refuse(
-                f"{kind.name.lower()} joints in articulations",
+                f"{kind.name.lower()} joints in articulations, left out",
                 self._path(self._template.joints.path[joint]),
                 f"a {kind.name.lower()} joint in an articulation is not supported",
             )
@@ -290,25 +288,17 @@ class _Planner:
         for row in np.flatnonzero(loose):
             kind = JointType(int(joints.type[row])).name.lower().replace("_", " ")
             self._findings.refuse(
-                "joints outside of articulations",
+                "joints outside of articulations, left out",
                 self._path(joints.path[row]),
                 f"a {kind} joint outside of an articulation tree is not supported",
             )
 
     def _shapes(self, body_link: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         shapes = self._template.shapes
-        supported = np.isin(shapes.type, sorted(SUPPORTED_SHAPES))
-        for row in np.flatnonzero(~supported):
-            kind = ShapeType(int(shapes.type[row])).name.lower().replace("_", " ")
-            self._findings.omit(
-                "shapes that do not collide in this version",
-                self._path(shapes.path[row]),
-                f"a shape of type {kind} does not collide in this version",
-            )
-        rows = np.flatnonzero(supported)
+        rows = simulated_rows(self._template, self._prefix, self._findings)
         body = shapes.body[rows]
         link = np.where(body >= 0, body_link[body], -1) if len(body_link) else np.full(len(rows), -1)
-        return _ints(rows), _ints(link), _ints(np.where(link < 0, body, -1))
+        return rows, _ints(link), _ints(np.where(link < 0, body, -1))
 
 
 class _TreeJoints:
