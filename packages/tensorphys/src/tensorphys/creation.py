@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TensorApi", "acquire_tensor_api", "create_simulation_view", "reset"]
 
-_HINTS = {
-    "warp": ("warp-lang", "pip install 'warp-lang>=1.19'"),
-    "pxr": ("usd-core", "pip install usd-core"),
-}
+# Distributions that are not called like their modules.
+_DISTRIBUTIONS = {"warp": "warp-lang", "pxr": "usd-core"}
 _TORCH_HINT = "pip install torch, or use the frontend 'numpy' or 'warp'"
 
 
@@ -136,10 +134,11 @@ def _create(
             frontend_name, stage_id, stage, scene, environments, replicate, device, conventions, on_overflow
         )
     except ModuleNotFoundError as error:
-        package = _HINTS.get((error.name or "").partition(".")[0])
-        if package is None:
+        module = (error.name or "").partition(".")[0]
+        if not module:
             raise
-        raise MissingPackageError("create_simulation_view", *package) from error
+        package = _DISTRIBUTIONS.get(module, module.replace("_", "-"))
+        raise MissingPackageError("create_simulation_view", package, f"pip install {package}") from error
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
