@@ -263,7 +263,9 @@ def test_a_hull_is_cooked_once_for_each_scale() -> None:
     vertices = simulation.contact_model.hull_vertex.numpy()
     assert len(vertices) == 8
     assert vertices[:, 0].max() == 2.0
-    assert any("convex hull against convex hull" in text for _, text in simulation.findings)
+    assert [text for path, text in simulation.findings if path == "/e0/s0"] == [
+        "a convex hull has no contacts with /e0/s1 and 1 more (convex hull)"
+    ]
 
 
 def test_a_flat_hull_names_its_prim() -> None:

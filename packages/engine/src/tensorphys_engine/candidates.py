@@ -80,14 +80,22 @@ def _template_pairs(numbering: Numbering, template: int, findings: Findings) -> 
     supported = _supported_table()[kind[pairs[:, 0]], kind[pairs[:, 1]]]
     paths = [prefix + tables.shapes.path[row] for row in plan.shape_row]
     paths += [shared.path[row] for row in shared_rows]
-    for first, second in pairs[~supported]:
-        names = " against ".join(_TYPES[int(kind[k])].name.lower().replace("_", " ") for k in (first, second))
+    _note_missing(pairs[~supported], kind, paths, findings)
+    return pairs[supported]
+
+
+def _note_missing(pairs: Array, kind: IntArray, paths: list[str], findings: Findings) -> None:
+    """One finding for each shape that is the first of pairs without a narrow phase."""
+    for first in np.unique(pairs[:, 0]):
+        others = pairs[pairs[:, 0] == first, 1]
+        names = [_TYPES[int(code)].name.lower().replace("_", " ") for code in np.unique(kind[others])]
+        named = paths[others[0]] + (f" and {len(others) - 1} more" if len(others) > 1 else "")
         findings.omit(
             "shapes of which some pairs have no contacts in this version, left out",
             paths[first],
-            f"no contacts with {paths[second]}: {names}",
+            f"a {_TYPES[int(kind[first])].name.lower().replace('_', ' ')} has no contacts "
+            f"with {named} ({', '.join(names)})",
         )
-    return pairs[supported]
 
 
 def _local_filters(filtered: IntArray, rows: IntArray, count: int) -> npt.NDArray[np.int64]:
