@@ -44,3 +44,10 @@ def test_unsupported_prim_types_are_reported(scene_of: Callable[..., Scene]) -> 
     found = dict(scene_of(text).findings)
     assert found["/T"].startswith("prims of type MjcTendon")
     assert "PhysxPhysicsGearJoint" in found["/G"]
+
+
+def test_schemas_on_prims_that_cannot_have_them_are_reported(scene_of: Callable[..., Scene]) -> None:
+    text = 'def Scope "S" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {}'
+    scene = scene_of(text)
+    assert scene.templates[0].bodies.count == 0
+    assert dict(scene.findings)["/S"].startswith("PhysicsRigidBodyAPI on a prim of type Scope")

@@ -1,8 +1,11 @@
-"""Physics attributes that nothing used."""
+"""Physics schemas and attributes that nothing used."""
 
 from __future__ import annotations
 
+from pxr import Usd, UsdPhysics
+
 from tensorphys_usd.attributes import is_physics
+from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.stage import Reading
 
 _NOT_APPLIED = {
@@ -14,9 +17,19 @@ _NOT_APPLIED = {
 }
 
 
-def report_leftovers(reading: Reading) -> None:
-    """Report every authored physics attribute that no part of the parser asked for, by prim."""
+def report_leftovers(reading: Reading, descriptors: Descriptors) -> None:
+    """Report every authored physics schema or attribute that no part of the parser used, by prim."""
+    shapes = {path for path, _ in descriptors.shapes}
+    bodies = {path for path, _ in descriptors.bodies}
     for path, prim in zip(reading.paths, reading.prims, strict=True):
+        if path not in shapes and prim.HasAPI(UsdPhysics.CollisionAPI):
+            reading.report.add(
+                path, f"PhysicsCollisionAPI on a prim of type {_type(prim)}, which is no collider: ignored"
+            )
+        if path not in bodies and prim.HasAPI(UsdPhysics.RigidBodyAPI):
+            reading.report.add(
+                path, f"PhysicsRigidBodyAPI on a prim of type {_type(prim)}, which cannot move: ignored"
+            )
         if not any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):
             continue
         attributes = reading.attributes(path)
@@ -32,3 +45,7 @@ def report_leftovers(reading: Reading) -> None:
         kind = str(prim.GetTypeName())
         if kind.startswith(("Mjc", "Newton", "Physx")) and kind != "MjcActuator":
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")
+
+
+def _type(prim: Usd.Prim) -> str:
+    return str(prim.GetTypeName()) or "none"

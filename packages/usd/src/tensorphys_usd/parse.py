@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pxr import Usd
 
 from tensorphys_patterns import PathTree, match
-from tensorphys_scene import Scene
+from tensorphys_scene import Scene, SceneError
 from tensorphys_usd.actuators import apply_actuators
 from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.bodies import StageBodies
@@ -90,9 +90,22 @@ def parse_stage(
         opened = open_stage(stage)
     else:
         opened = stage
+    try:
+        return _scene(opened, environments, free_base, fix_base, require_scene)
+    except SceneError as error:
+        raise StageError(str(error)) from None
+
+
+def _scene(
+    stage: Usd.Stage,
+    environments: str | None,
+    free_base: Collection[str],
+    fix_base: Collection[str],
+    require_scene: bool,
+) -> Scene:
     freed, fixed = _Selection("free_base", free_base), _Selection("fix_base", fix_base)
-    found = find_roots(opened, environments)
-    reading = Reading(opened, found.copies)
+    found = find_roots(stage, environments)
+    reading = Reading(stage, found.copies)
     descriptors = Descriptors(reading)
     settings = read_settings(reading, descriptors, require_scene=require_scene)
     materials = StageMaterials(reading, descriptors)
@@ -109,7 +122,7 @@ def parse_stage(
     pairs = filtered_pairs(reading, descriptors, bodies, shapes, joints, articulations)
     rows = StageRows(bodies, masses, shapes, joints, articulations, materials, meshes.meshes, pairs)
     templates, placed, shared, overrides = split(reading, Roots(reading, found), rows)
-    report_leftovers(reading)
+    report_leftovers(reading, descriptors)
     return Scene(
         settings=settings,
         templates=templates,
