@@ -46,8 +46,10 @@ def test_unsupported_prim_types_are_reported(scene_of: Callable[..., Scene]) -> 
     assert "PhysxPhysicsGearJoint" in found["/G"]
 
 
-def test_schemas_on_prims_that_cannot_have_them_are_reported(scene_of: Callable[..., Scene]) -> None:
-    text = 'def Scope "S" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {}'
-    scene = scene_of(text)
-    assert scene.templates[0].bodies.count == 0
-    assert dict(scene.findings)["/S"].startswith("PhysicsRigidBodyAPI on a prim of type Scope")
+def test_colliders_without_geometry_are_reported(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of('def Xform "X" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {}')
+    assert scene.templates[0].shapes.count == 0
+    assert (
+        dict(scene.findings)["/X"]
+        == "PhysicsCollisionAPI on a prim of type Xform, which is no collider: ignored"
+    )

@@ -20,15 +20,10 @@ _NOT_APPLIED = {
 def report_leftovers(reading: Reading, descriptors: Descriptors) -> None:
     """Report every authored physics schema or attribute that no part of the parser used, by prim."""
     shapes = {path for path, _ in descriptors.shapes}
-    bodies = {path for path, _ in descriptors.bodies}
     for path, prim in zip(reading.paths, reading.prims, strict=True):
         if path not in shapes and prim.HasAPI(UsdPhysics.CollisionAPI):
             reading.report.add(
                 path, f"PhysicsCollisionAPI on a prim of type {_type(prim)}, which is no collider: ignored"
-            )
-        if path not in bodies and prim.HasAPI(UsdPhysics.RigidBodyAPI):
-            reading.report.add(
-                path, f"PhysicsRigidBodyAPI on a prim of type {_type(prim)}, which cannot move: ignored"
             )
         if not any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):
             continue
