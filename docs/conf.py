@@ -44,8 +44,20 @@ nitpick_ignore_regex = [
 
 
 def _automodule(module: str, *, index: bool = True) -> str:
-    no_index = "" if index else "   :no-index:\n"
-    return f"```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n{no_index}```\n"
+    """Directive for a module; what it exports from another package is described on that package's page."""
+    loaded = importlib.import_module(module)
+    package = module.split(".")[0]
+    foreign = []
+    for name in getattr(loaded, "__all__", ()):
+        home = getattr(getattr(loaded, name), "__module__", package).split(".")[0]
+        if home != package and home.startswith(workspace.PREFIX):
+            foreign.append(name)
+    options = ["   :members:"]
+    if foreign:
+        options.append(f"   :exclude-members: {', '.join(foreign)}")
+    if not index:
+        options.append("   :no-index:")
+    return "```{eval-rst}\n.. automodule:: " + module + "\n" + "\n".join(options) + "\n```\n"
 
 
 def _write_api_pages() -> None:
