@@ -183,6 +183,7 @@ def test_patterns_without_hits(stages: SimpleNamespace, caplog: pytest.LogCaptur
     with pytest.raises(tensorphys.NoMatchError, match=r"/World/bal.*/World") as error:
         sim.create_rigid_body_view("/World/bal")
     assert error.value.near_names[0] == "ball"
+    assert isinstance(error.value, tensorphys.TensorApiError)
     with pytest.raises(tensorphys.NotSuitableError, match="/World/ant/torso"):
         sim.create_articulation_view("/World/ant")
     with pytest.raises(tensorphys.NoMatchError, match="/World/none"):

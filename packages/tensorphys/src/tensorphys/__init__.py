@@ -23,11 +23,10 @@ from tensorphys.kinds import DofDriveType, DofMotion, DofType, JointType, Object
 
 if TYPE_CHECKING:
     from tensorphys.articulation_view import ArticulationView
+    from tensorphys.matching import NoMatchError, NotSuitableError, PatternError
     from tensorphys.metatype import ArticulationMetatype
     from tensorphys.rigid_body_view import RigidBodyView
-    from tensorphys.selection import NotSuitableError
     from tensorphys.simulation_view import SimulationView
-    from tensorphys_patterns import NoMatchError, PatternError
 
 __all__ = [
     "ArticulationMetatype",
@@ -60,9 +59,9 @@ __all__ = [
 _LATER = {
     "ArticulationMetatype": "tensorphys.metatype",
     "ArticulationView": "tensorphys.articulation_view",
-    "NoMatchError": "tensorphys_patterns",
-    "NotSuitableError": "tensorphys.selection",
-    "PatternError": "tensorphys_patterns",
+    "NoMatchError": "tensorphys.matching",
+    "NotSuitableError": "tensorphys.matching",
+    "PatternError": "tensorphys.matching",
     "RigidBodyView": "tensorphys.rigid_body_view",
     "SimulationView": "tensorphys.simulation_view",
 }

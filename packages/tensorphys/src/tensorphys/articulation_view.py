@@ -276,7 +276,7 @@ class ArticulationView(TensorView):
     # Properties of joints; always CPU arrays.
 
     def get_dof_types(self) -> Any:
-        """:class:`DofType` of each degree of freedom, uint8, shape [count, max_dofs]."""
+        """``DofType`` of each degree of freedom, uint8, shape [count, max_dofs]."""
         self._rows("get_dof_types")
         values, host = self._properties.buffer(self._fields["dof_types"])
         host[...] = 0
@@ -285,7 +285,7 @@ class ArticulationView(TensorView):
         return values
 
     def get_dof_motions(self) -> Any:
-        """:class:`DofMotion` of each degree of freedom, uint8, shape [count, max_dofs]."""
+        """``DofMotion`` of each degree of freedom, uint8, shape [count, max_dofs]."""
         slots = self._rows("get_dof_motions").layout.slots["dof"]
         values, host = self._properties.buffer(self._fields["dof_motions"])
         limited = np.where(self._core.catalog.dof_limited, int(DofMotion.Limited), int(DofMotion.Free))
@@ -294,7 +294,7 @@ class ArticulationView(TensorView):
         return values
 
     def get_drive_types(self) -> Any:
-        """:class:`DofDriveType` of each degree of freedom, uint8, shape [count, max_dofs]."""
+        """``DofDriveType`` of each degree of freedom, uint8, shape [count, max_dofs]."""
         return self._get("drive_types")
 
     def get_dof_limits(self) -> Any:

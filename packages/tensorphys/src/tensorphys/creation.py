@@ -20,7 +20,7 @@ _TORCH_HINT = "pip install torch, or use the frontend 'numpy' or 'warp'"
 
 
 class TensorApi:
-    """All simulation views of this process that are still in use; :func:`acquire_tensor_api` returns the one."""
+    """All simulation views of this process that are still in use; ``acquire_tensor_api`` returns the one."""
 
     def __init__(self) -> None:
         self._views: weakref.WeakSet[SimulationView] = weakref.WeakSet()
@@ -28,13 +28,13 @@ class TensorApi:
     def create_simulation_view(
         self, frontend_name: str, stage_id: int = -1, **options: Any
     ) -> SimulationView:
-        """Make a view; see :func:`create_simulation_view`."""
+        """Make a view; see ``create_simulation_view``."""
         view = _create(frontend_name, stage_id, **options)
         self._views.add(view)
         return view
 
     def reset(self) -> None:
-        """Invalidate all views; see :func:`reset`."""
+        """Invalidate all views; see ``reset``."""
         for view in list(self._views):
             view.invalidate()
         self._views.clear()

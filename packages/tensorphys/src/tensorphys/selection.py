@@ -11,37 +11,15 @@ import numpy.typing as npt
 
 from tensorphys.catalog import Catalog
 from tensorphys.core import Core
-from tensorphys.errors import TensorApiError
+from tensorphys.matching import NotSuitableError, match_prims, shorten
 from tensorphys.rows import IntArray, Layout
 from tensorphys_engine import Role
-from tensorphys_patterns import Matches, NoMatchError, resolve
+from tensorphys_patterns import Matches
 
-__all__ = ["NotSuitableError", "Selected", "articulation_layout", "rigid_body_layout", "select"]
+__all__ = ["Selected", "articulation_layout", "rigid_body_layout", "select"]
 
 OnNoMatch = Literal["raise", "empty"]
 _AUTHORED = int(Role.ARTICULATION | Role.LINK | Role.ROOT_LINK | Role.JOINT)
-_SHOWN = 5
-
-
-class NotSuitableError(TensorApiError, NoMatchError):
-    """The prims that a pattern matches are not what the view is made of.
-
-    Attributes:
-        pattern: The patterns, as given.
-        paths: Paths that they match.
-    """
-
-    def __init__(self, pattern: str, kind: str, paths: Sequence[str], hint: str) -> None:
-        shown = ", ".join(paths[:_SHOWN]) + (", ..." if len(paths) > _SHOWN else "")
-        Exception.__init__(
-            self, f"pattern {pattern} matches {len(paths)} prims, but none is {kind}: {shown}{hint}"
-        )
-        self.pattern = pattern
-        self.paths = tuple(paths)
-        self.nearest_parent = paths[0] if paths else "/"
-        self.segment = ""
-        self.near_names = ()
-        self.hint = hint
 
 
 @dataclass(frozen=True)
@@ -83,14 +61,14 @@ def select(
     """
     tree = core.catalog.directory.tree
     skip: Literal["raise", "skip"] = "raise" if on_no_match == "raise" else "skip"
-    matches = resolve(patterns, tree, on_no_match=skip)
+    matches = match_prims(patterns, tree, skip)
     found = _articulations(core, matches) if kind == "articulation" else _rigid_bodies(core, matches)
     suitable = found.objects >= 0
     rejected = [path for path, good in zip(found.paths, suitable.tolist(), strict=True) if not good]
     if suitable.any():
         if rejected:
-            shown = ", ".join(rejected[:_SHOWN]) + (", ..." if len(rejected) > _SHOWN else "")
-            core.warn("pattern %r: %d matched prims are no %s: %s", patterns, len(rejected), kind, shown)
+            text = "pattern %r: %d matched prims are no %s: %s"
+            core.warn(text, patterns, len(rejected), kind, shorten(rejected))
             kept = [path for path, good in zip(found.paths, suitable.tolist(), strict=True) if good]
             return Selected(kept, found.objects[suitable], found.role[suitable])
         return found

@@ -235,7 +235,7 @@ class SimulationView:
         Args:
             pattern: Prim path pattern, or a list; it matches free and kinematic bodies, links, and prims with
                 the articulation root schema, which mean their root link.
-            on_no_match: As for :meth:`create_articulation_view`.
+            on_no_match: As for ``create_articulation_view``.
 
         Returns:
             The view; rows in the order of the patterns, then of the stage.

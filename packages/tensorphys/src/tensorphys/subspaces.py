@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorphys.errors import MissingPackageError, ViewError
-from tensorphys_patterns import resolve
+from tensorphys.matching import match_prims
 
 if TYPE_CHECKING:
     from tensorphys.core import Core
@@ -41,7 +41,7 @@ class Subspaces:
             self._origins = {}
             return
         directory = self._core.catalog.directory
-        matches = resolve(patterns, directory.tree)
+        matches = match_prims(patterns, directory.tree)
         columns = directory.entities(np.asarray(matches.nodes, dtype=np.int64))
         place = zip(matches.paths, columns.environment.tolist(), columns.link.tolist(), strict=True)
         finder = _Translations(self._core)
