@@ -197,6 +197,27 @@ def test_filters_disabled_shapes_and_self_collision() -> None:
     assert everything - set(pairs_of(Simulation(still))) == {p for p in everything if max(p) < 5}
 
 
+def test_welded_links_count_as_one_body() -> None:
+    # The left hip (row 0) does not move: torso 0 and left thigh 1 are one body, the left shin 3 its child.
+    scene = walker_scene()
+    template = scene.templates[0]
+    everything = set(pairs_of(Simulation(scene)))
+    welded = dataclasses.replace(
+        template,
+        axes=dataclasses.replace(template.axes.take([1, 2, 3]), names=template.axes.names[1:]),
+        joints=template.joints.replace(type=[int(JointType.FIXED), *template.joints.type[1:]]),
+    )
+    # The right thigh 2 is a child of that body as well.
+    lost = {(0, 3), (1, 2)}
+    assert everything - set(pairs_of(Simulation(scene.replace(templates=(welded,))))) == lost
+    fixed = dataclasses.replace(
+        welded, articulations=welded.articulations.replace(fixed_base=[True], self_collisions=[True])
+    )
+    # What is welded to a fixed base meets neither the ground 7 nor the platform 6.
+    lost |= {(0, 7), (1, 7), (0, 6), (1, 6)}
+    assert everything - set(pairs_of(Simulation(scene.replace(templates=(fixed,))))) == lost
+
+
 def test_too_many_pairs_are_refused_before_they_are_made() -> None:
     count = 6000
     template = Template(bodies=bodies(count), shapes=shapes([ShapeType.SPHERE] * count))

@@ -13,6 +13,7 @@ from tensorphys_engine.findings import Findings
 from tensorphys_engine.hulls import contact_types
 from tensorphys_engine.layout import Array, IntArray, Layout
 from tensorphys_engine.numbering import Numbering
+from tensorphys_engine.template_plan import TemplatePlan
 
 _TYPES = tuple(ShapeType)
 # Pairs of one environment; without spatial sorting more would take minutes and all memory.
@@ -30,8 +31,8 @@ def shape_pairs(numbering: Numbering, findings: Findings) -> IntArray:
     """Pairs of flat shapes that the contact pipeline looks at, sorted by environment.
 
     Left out are pairs on one link, pairs of which neither side can move, disabled shapes, filtered pairs,
-    a link and its parent, links of an articulation without self-collision, and pairs of types that have no
-    narrow phase, which become findings.
+    a link and its parent (links that fixed joints weld together counting as one), links of an articulation
+    without self-collision, and pairs of types that have no narrow phase, which become findings.
 
     Args:
         numbering: Flat numbers.
@@ -106,16 +107,32 @@ def _local_filters(filtered: IntArray, rows: IntArray, count: int) -> npt.NDArra
 
 
 def _may_touch(numbering: Numbering, template: int, links: Array) -> npt.NDArray[np.bool_]:
-    """Whether the links of each pair, −1 static, are neither both immovable nor filtered by their articulation."""
+    """Whether the links of each pair, −1 static, are neither both immovable nor filtered by their articulation.
+
+    Links that fixed joints weld together count as one: nothing in them can move against each other.
+    """
     plan, tables = numbering.plans[template], numbering.scene.templates[template]
+    weld = _welds(plan)
     # The value for −1 (static) stands last.
-    immovable = np.append(plan.link_immovable, True)
+    immovable = np.append(plan.link_immovable[weld], True)
     articulation = np.append(plan.link_articulation, -1)
-    parent = np.append(plan.link_parent, -2)
+    body = np.append(weld, -1)
+    above = plan.link_parent[weld]
+    parent = np.append(np.where(above >= 0, weld[above], -2), -2)
     self_collisions = np.ones(len(plan.articulation_row) + 1, bool)
     self_collisions[: tables.articulations.count] = tables.articulations.self_collisions
     first, second = links[:, 0], links[:, 1]
-    joined = (parent[first] == second) & (second >= 0) | (parent[second] == first) & (first >= 0)
+    joined = (body[first] == body[second]) | (parent[first] == body[second]) | (parent[second] == body[first])
     same = (articulation[first] == articulation[second]) & (first >= 0)
     filtered = joined | (same & ~self_collisions[articulation[first]])
     return np.asarray(~(immovable[first] & immovable[second] | filtered))
+
+
+def _welds(plan: TemplatePlan) -> IntArray:
+    """The link nearest to the root that each link is welded to, itself where its joint can move."""
+    moves = np.zeros(len(plan.link_parent), bool)
+    moves[plan.dof_link] = True
+    weld = np.arange(len(plan.link_parent), dtype=np.int32)
+    for link in np.flatnonzero((plan.link_parent >= 0) & ~moves):
+        weld[link] = weld[plan.link_parent[link]]  # parents stand before their children
+    return weld
