@@ -53,3 +53,8 @@ def test_colliders_without_geometry_are_reported(scene_of: Callable[..., Scene])
         dict(scene.findings)["/X"]
         == "PhysicsCollisionAPI on a prim of type Xform, which is no collider: ignored"
     )
+
+
+def test_point_instancers_are_reported(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of('def PointInstancer "P" {}')
+    assert dict(scene.findings)["/P"].startswith("PointInstancer is not supported")

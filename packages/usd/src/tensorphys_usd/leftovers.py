@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pxr import Usd, UsdPhysics
+from pxr import Sdf, UsdPhysics
 
 from tensorphys_usd.attributes import is_physics
 from tensorphys_usd.descriptors import Descriptors
@@ -21,26 +21,25 @@ def report_leftovers(reading: Reading, descriptors: Descriptors) -> None:
     """Report every authored physics schema or attribute that no part of the parser used, by prim."""
     shapes = {path for path, _ in descriptors.shapes}
     for path, prim in zip(reading.paths, reading.prims, strict=True):
-        if path not in shapes and prim.HasAPI(UsdPhysics.CollisionAPI):
-            reading.report.add(
-                path, f"PhysicsCollisionAPI on a prim of type {_type(prim)}, which is no collider: ignored"
-            )
-        if not any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):
-            continue
-        attributes = reading.attributes(path)
-        for name in attributes.unused():
-            schema = _NOT_APPLIED.get(name)
-            if schema and not attributes.applied(schema):
-                reading.report.add(path, f"{name} is ignored: {schema} is not applied")
-            elif schema:
-                # The schema is applied to a prim whose mass nobody needs, such as a static collider.
-                continue
-            else:
-                reading.report.add(path, f"{name} is not supported: ignored")
         kind = str(prim.GetTypeName())
-        if kind.startswith(("Mjc", "Newton", "Physx")) and kind != "MjcActuator":
+        if path not in shapes and prim.HasAPI(UsdPhysics.CollisionAPI):
+            text = f"PhysicsCollisionAPI on a prim of type {kind or 'none'}, which is no collider: ignored"
+            reading.report.add(path, text)
+        if kind == "PointInstancer":
+            text = "PointInstancer is not supported: bodies below it stand once, where their prims are"
+            reading.report.add(path, text)
+        elif kind.startswith(("Mjc", "Newton", "Physx")) and kind != "MjcActuator":
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")
+        if any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):
+            _report_attributes(reading, path)
 
 
-def _type(prim: Usd.Prim) -> str:
-    return str(prim.GetTypeName()) or "none"
+def _report_attributes(reading: Reading, path: Sdf.Path) -> None:
+    attributes = reading.attributes(path)
+    for name in attributes.unused():
+        schema = _NOT_APPLIED.get(name)
+        if schema is None:
+            reading.report.add(path, f"{name} is not supported: ignored")
+        elif not attributes.applied(schema):
+            reading.report.add(path, f"{name} is ignored: {schema} is not applied")
+        # Where the schema is applied nobody needs the mass, as on a static collider.

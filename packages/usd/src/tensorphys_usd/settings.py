@@ -38,6 +38,7 @@ def read_settings(reading: Reading, descriptors: Descriptors, *, require_scene: 
     for other, _ in descriptors.scenes[1:]:
         reading.report.add(other, f"only one PhysicsScene is used, {path}; this one is ignored")
     attributes = reading.attributes(path)
+    attributes.use("mjc:compiler:angle")  # read where an angle asks for it
     direction = np.array(attributes.get("physics:gravityDirection", (0.0, 0.0, 0.0)), dtype=np.float64)
     magnitude = attributes.number("physics:gravityMagnitude", float("-inf"))
     if np.isnan(magnitude) or magnitude == float("inf"):
