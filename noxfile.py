@@ -44,12 +44,17 @@ def _install(session: nox.Session, *arguments: str) -> None:
     session.install(*arguments, env={"UV_FIND_LINKS": LINKS} if LINKS else {})
 
 
-def _install_editable(session: nox.Session, folders: list[str], *others: str) -> None:
-    """Install packages from the working tree with what they declare, and nothing else of ours."""
+def _install_editable(session: nox.Session, folders: list[str], *others: str, extra: str = "") -> None:
+    """Install packages from the working tree with what they declare, and nothing else of ours.
+
+    The extra is that of the named packages; the siblings that they need come without it.
+    """
     chosen = {
         package.folder: package for folder in folders for package in workspace.with_siblings(folder, ROOT)
     }
-    paths = [argument for package in chosen.values() for argument in ("-e", str(package.path))]
+    paths = []
+    for folder, package in chosen.items():
+        paths += ["-e", f"{package.path}[{extra}]" if extra and folder in folders else str(package.path)]
     _install(session, *paths, *others)
 
 
@@ -70,15 +75,15 @@ def _pytest(session: nox.Session, *arguments: str, none_is_fine: bool = False) -
 @nox.session
 @nox.parametrize("package", PACKAGES, ids=PACKAGES)
 def tests(session: nox.Session, package: str) -> None:
-    """Tests of one package with only what that package declares installed."""
-    _install_editable(session, [package], *TEST_TOOLS)
+    """Tests of one package with only what that package declares installed, its extra `testing` included."""
+    _install_editable(session, [package], *TEST_TOOLS, extra="testing")
     _pytest(session, "-m", "not slow", f"packages/{package}/tests")
 
 
 @nox.session
 def slow(session: nox.Session) -> None:
     """Tests marked slow, of all packages."""
-    _install_editable(session, PACKAGES, *TEST_TOOLS)
+    _install_editable(session, PACKAGES, *TEST_TOOLS, extra="testing")
     _pytest(session, "-m", "slow", "packages", "integration_tests", none_is_fine=True)
 
 
@@ -146,7 +151,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests_torch(session: nox.Session) -> None:
     """Tests that use PyTorch: the array frontends and the tensor API through them."""
-    _install_editable(session, PACKAGES, TORCH, *TEST_TOOLS)
+    _install_editable(session, PACKAGES, TORCH, *TEST_TOOLS, extra="testing")
     _pytest(session, "-m", "not slow", "packages/arrays/tests", "packages/tensorphys/tests")
 
 
@@ -181,14 +186,14 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def cuda(session: nox.Session) -> None:
     """All tests of CUDA devices; fails where there is none."""
-    _install_editable(session, PACKAGES, *TEST_TOOLS)
+    _install_editable(session, PACKAGES, *TEST_TOOLS, extra="testing")
     _pytest(session, "--cuda=require", "-m", "cuda", "packages", "integration_tests")
 
 
 @nox.session
 def peers(session: nox.Session) -> None:
     """Tests marked peers: against other engines, which no package depends on."""
-    _install_editable(session, PACKAGES, "pin", "mujoco", *TEST_TOOLS)
+    _install_editable(session, PACKAGES, "pin", "mujoco", *TEST_TOOLS, extra="testing")
     _pytest(session, "-m", "peers", "packages", "integration_tests", none_is_fine=True)
 
 
@@ -198,9 +203,9 @@ def robots(session: nox.Session) -> None:
     folder = ROOT / ".nox" / "fetched_robots"
     # In a process of its own: the converters get an environment that has nothing of this one.
     session.run(sys.executable, "tools/fetch_robots.py", str(folder), external=True)
-    _install_editable(session, PACKAGES, *TEST_TOOLS)
+    _install_editable(session, PACKAGES, *TEST_TOOLS, extra="testing")
     session.env["TENSORPHYS_ROBOTS"] = str(folder)
-    _pytest(session, "-m", "robots", "packages", "integration_tests")
+    _pytest(session, "packages/usd/tests/test_usd_robots.py", "integration_tests/test_real_robots.py")
 
 
 @nox.session(reuse_venv=False)
@@ -228,7 +233,9 @@ def compat(session: nox.Session) -> None:
                     )
                 wheels.append(_build_wheel(session, source, folder))
             python = installer.make(folder / "venv")
-            installer.install(python, *map(str, wheels), *TEST_TOOLS)
+            # What its tests need comes with the extra; the wheels of the siblings are on the command line.
+            head = f"{package.distribution}[testing] @ {wheels[0].as_uri()}"
+            installer.install(python, head, *map(str, wheels[1:]), *TEST_TOOLS)
             report = f"--junitxml={REPORTS / f'compat-{package.folder}.xml'}"
             command = ("-m", "pytest", report, "-m", "not slow", f"packages/{package.folder}/tests")
             try:

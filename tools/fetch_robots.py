@@ -1,7 +1,7 @@
 """Fetch robots that others made and convert them to USD.
 
-    python3 tools/fetch_robots.py robots              all of them
-    python3 tools/fetch_robots.py robots panda ant    some of them
+    python3 tools/fetch_robots.py robots                      all of them
+    python3 tools/fetch_robots.py robots erd_panda gym_ant    some of them
 
 The models come from the Python packages that ship them, the converters from their makers; all of that lives in an
 environment of its own (`.robots/`), as the converters bring their own `pxr` and need Python < 3.13. Nothing of ours
@@ -29,6 +29,18 @@ MODELS = ("example-robot-data==6.0.0", "gymnasium==1.4.0", "newton==1.8.0", "muj
 
 _DATA = "cmeel.prefix/share/example-robot-data"
 _NEWTON = "newton/examples/assets"
+_GYMNASIUM = (
+    "ant",
+    "half_cheetah",
+    "hopper",
+    "humanoid",
+    "inverted_pendulum",
+    "inverted_double_pendulum",
+    "walker2d_v5",
+    "swimmer",
+    "reacher",
+    "pusher_v5",
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,19 +68,31 @@ def _gymnasium(file: str) -> Robot:
 
 
 ROBOTS: dict[str, Robot] = {
-    "panda": _erd("panda_description/urdf/panda.urdf", "franka_ros", "Apache-2.0"),
-    "ur5": _erd("ur_description/urdf/ur5_robot.urdf", "ros-industrial", "BSD"),
-    "anymal_c": _erd("anymal_c_simple_description/urdf/anymal.urdf", "anymal_c_simple", "BSD-3-Clause"),
-    "g1": _erd("g1_description/urdf/g1_29dof_rev_1_0.urdf", "unitree_ros", "BSD-3-Clause"),
-    "talos": _erd("talos_data/robots/talos_reduced.urdf", "PAL Robotics talos_robot", "Apache-2.0"),
-    "ant": _gymnasium("ant.xml"),
-    "humanoid": _gymnasium("humanoid.xml"),
+    "erd_panda": _erd("panda_description/urdf/panda.urdf", "franka_ros", "Apache-2.0"),
+    "erd_ur5": _erd("ur_description/urdf/ur5_robot.urdf", "ros-industrial", "BSD"),
+    "erd_anymal_c": _erd("anymal_c_simple_description/urdf/anymal.urdf", "anymal_c_simple", "BSD-3-Clause"),
+    "erd_g1": _erd("g1_description/urdf/g1_29dof_rev_1_0.urdf", "unitree_ros", "BSD-3-Clause"),
+    "erd_talos_reduced": _erd(
+        "talos_data/robots/talos_reduced.urdf", "PAL Robotics talos_robot", "Apache-2.0"
+    ),
+    "erd_xarm7": _erd("xarm_description/urdf/xarm7.urdf", "xarm_ros2", "BSD-3-Clause"),
+    "erd_allegro_right": _erd(
+        "allegro_hand_description/urdf/allegro_right_hand.urdf", "allegro_hand_linux_v4", "BSD"
+    ),
+    "erd_simple_humanoid": _erd(
+        "simple_humanoid_description/urdf/simple_humanoid.urdf", "LAAS", "BSD-2-Clause"
+    ),
+    "erd_double_pendulum": _erd(
+        "double_pendulum_description/urdf/double_pendulum.urdf", "its own", "BSD (of the package)"
+    ),
+    **{f"gym_{name}": _gymnasium(f"{name}.xml") for name in _GYMNASIUM},
     "mjwarp_humanoid": Robot(
         "mujoco_warp/test_data/humanoid/humanoid.xml", "mjcf", "mujoco-warp 3.17.0", "Apache-2.0"
     ),
     "newton_nv_ant": _newton("nv_ant.xml", "mjcf"),
     "newton_nv_humanoid": _newton("nv_humanoid.xml", "mjcf"),
     "newton_quadruped": _newton("quadruped.urdf", "urdf"),
+    "newton_cartpole_urdf": _newton("cartpole.urdf", "urdf"),
     "newton_ant": _newton("ant.usda"),
     "newton_humanoid": _newton("humanoid.usda"),
     "newton_cartpole": _newton("cartpole.usda"),

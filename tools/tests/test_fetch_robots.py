@@ -71,10 +71,10 @@ def test_converter_gets_the_model_the_folder_and_the_package(
 
 
 def test_sources_list_what_was_fetched_with_its_license(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "panda").mkdir()
+    (tmp_path / "erd_panda").mkdir()
     fetch_robots.write_sources(tmp_path)
     text = (tmp_path / "SOURCES.md").read_text()
-    assert "| panda | example-robot-data 6.0.0, from franka_ros, `panda.urdf` | Apache-2.0 |" in text
+    assert "| erd_panda | example-robot-data 6.0.0, from franka_ros, `panda.urdf` | Apache-2.0 |" in text
     assert "talos" not in text
 
 
