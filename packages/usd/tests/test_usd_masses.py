@@ -14,6 +14,8 @@ from tensorphys_scene import Scene
 from tensorphys_spatial import inertia_from_principal
 from tensorphys_usd import parse_stage
 
+# The older of the two names warns where the newer one exists.
+_LOAD = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None) or UsdPhysics.LoadUsdPhysicsFromRange
 # Bounds that float32 holds exactly.
 _LENGTH = st.floats(0.125, 2.0, width=32)
 _POSITION = st.tuples(*[st.floats(-2.0, 2.0, width=32)] * 3)
@@ -57,7 +59,7 @@ def _weigh(prim: Usd.Prim, spec: dict[str, object]) -> None:
 def _information(stage: Usd.Stage) -> Callable[[Usd.Prim], UsdPhysics.RigidBodyAPI.MassInformation]:
     """Volumes and moments of colliders from the parser's descriptors and closed forms."""
     found = {}
-    for paths, descriptors in UsdPhysics.UsdPhysicsLoadStageFromPrimRange(stage, ["/"]).values():
+    for paths, descriptors in _LOAD(stage, ["/"]).values():
         found.update(zip(paths, descriptors, strict=True))
 
     def information(prim: Usd.Prim) -> UsdPhysics.RigidBodyAPI.MassInformation:

@@ -14,6 +14,8 @@ from tensorphys_scene import Scene, ShapeType
 from tensorphys_spatial import quaternion_rotate, transform_point
 from tensorphys_usd import StageError, parse_stage
 
+# The older of the two names warns where the newer one exists.
+_LOAD = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None) or UsdPhysics.LoadUsdPhysicsFromRange
 _SCALE = st.floats(0.25, 4.0, width=32)
 
 
@@ -42,7 +44,7 @@ def test_sizes_and_places_are_those_of_the_descriptors(
     if kind not in ("Cube", "Sphere"):
         shape.CreateAxisAttr(axis)
     UsdPhysics.CollisionAPI.Apply(shape.GetPrim())
-    descriptors = UsdPhysics.UsdPhysicsLoadStageFromPrimRange(stage, ["/"])
+    descriptors = _LOAD(stage, ["/"])
     (expected,) = descriptors[getattr(UsdPhysics.ObjectType, f"{kind}Shape")][1]
     shapes = parse_stage(stage).templates[0].shapes
     size = shapes.size[0]
