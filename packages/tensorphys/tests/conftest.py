@@ -210,6 +210,7 @@ class Author:
         *,
         cart: dict[str, Any] | None = None,
         pole: dict[str, Any] | None = None,
+        radius: float = 0.0,
         flipped: bool = False,
     ) -> None:
         """Fixed rail, cart along Y, pole about X: 3 links, 2 degrees of freedom. Options go to the joints."""
@@ -217,8 +218,8 @@ class Author:
         self.articulation(path)
         rail, cart_path, pole_path = (f"{path}/{name}" for name in ("rail", "cart", "pole"))
         self.body(rail, (0, 0, 2), mass=5.0)
-        self.body(cart_path, (0, 0, 2), mass=1.0, inertia=(0.02, 0.02, 0.02))
-        self.body(pole_path, (0, 0, 2.5), mass=0.5, inertia=(0.05, 0.05, 0.001))
+        self.body(cart_path, (0, 0, 2), mass=1.0, inertia=(0.02, 0.02, 0.02), radius=radius)
+        self.body(pole_path, (0, 0, 2.5), mass=0.5, inertia=(0.05, 0.05, 0.001), radius=radius)
         place = UsdGeom.XformCache().GetLocalToWorldTransform(self.stage.GetPrimAtPath(rail))
         self.joint(f"{path}/rootJoint", "fixed", None, rail, at0=place.ExtractTranslation())
         cart = {"limits": (-4.0, 4.0), **(cart or {})}

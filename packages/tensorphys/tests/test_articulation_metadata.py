@@ -210,6 +210,44 @@ def test_heterogeneous_rows_are_padded_with_zeros(stages: SimpleNamespace, array
     np.testing.assert_array_equal(arrays.host(view.get_root_velocities())[:, 0], [0, 1, 0, 1])
 
 
+@pytest.mark.parametrize("conventions", ["documentation", "runtime"])
+def test_joints_with_several_axes(stages: SimpleNamespace, conventions: str) -> None:
+    """The degrees of freedom of one joint are numbered, in their names and, as documented, in their paths."""
+    from pxr import UsdPhysics
+
+    stage = stages.Author.new()
+    for name, height in (("base", 0), ("arm", 1), ("tip", 2)):
+        stage.body(f"/World/robot/{name}", (0, 0, height))
+    stage.articulation("/World/robot")
+    stage.joint("/World/robot/tie", "fixed", None, "/World/robot/base")
+    shoulder = UsdPhysics.Joint.Define(stage.stage, "/World/robot/shoulder")
+    shoulder.CreateBody0Rel().SetTargets(["/World/robot/base"])
+    shoulder.CreateBody1Rel().SetTargets(["/World/robot/arm"])
+    shoulder.CreateLocalPos0Attr((0, 0, 1))
+    for axis, low, high in (
+        *((f"trans{c}", 1, -1) for c in "XYZ"),
+        ("rotX", -30, 40),
+        ("rotY", 1, -1),
+        ("rotZ", -50, 60),
+    ):
+        limit = UsdPhysics.LimitAPI.Apply(shoulder.GetPrim(), axis)
+        limit.CreateLowAttr(low)
+        limit.CreateHighAttr(high)
+    stage.joint("/World/robot/wrist", "revolute", "/World/robot/arm", "/World/robot/tip", at0=(0, 0, 1))
+    sim = stages.view("numpy", stage, conventions=conventions)
+    view = sim.create_articulation_view("/World/robot")
+    kind = view.shared_metatype
+    assert kind.joint_types == [JointType.Spherical, JointType.Revolute]
+    assert (kind.joint_dof_offsets, kind.joint_dof_counts) == ([0, 2], [2, 1])
+    assert len(set(kind.dof_names)) == 3
+    np.testing.assert_allclose(np.degrees(view.get_dof_limits()[0, :2]), [[-30, 40], [-50, 60]], rtol=1e-5)
+    number = (":0", ":2", "") if conventions == "documentation" else ("", "", "")
+    joints = ("shoulder", "shoulder", "wrist")
+    assert view.dof_paths == [[f"/World/robot/{j}{n}" for j, n in zip(joints, number, strict=True)]]
+    if conventions == "documentation":
+        assert kind.dof_names[:2] == ["shoulder:0", "shoulder:2"]
+
+
 def test_a_joint_or_a_link_stands_for_its_articulation(stages: SimpleNamespace) -> None:
     stage = stages.Author.new()
     stage.environments(2, lambda path, _: stage.ant(f"{path}/ant"), spacing=5.0)

@@ -16,10 +16,12 @@ COUNT = 4
 @pytest.fixture
 def world(stages: SimpleNamespace, arrays: Any) -> SimpleNamespace:
     def fill(path: str, number: int) -> None:
-        stage.body(f"{path}/ball", (0, 0, 9), mass=2.0, inertia=(0.1, 0.2, 0.3), axes=(0.5, 0.5, 0.5, 0.5))
+        options = {"mass": 2.0, "inertia": (0.1, 0.2, 0.3), "axes": (0.5, 0.5, 0.5, 0.5)}
+        stage.body(f"{path}/ball", (0, 0, 9), radius=0.2, **options)
         stage.cart_pole(
             f"{path}/cartpole",
             cart={"drive": {"type": "force", "stiffness": 10.0, "damping": 2.0}},
+            radius=0.1,
             pole={"limits": (-120, 150), "drive": {"type": "acceleration", "maxForce": 5.0}},
         )
 
@@ -51,6 +53,8 @@ def _changed(field: Field, values: np.ndarray, rng: np.random.Generator) -> np.n
         result = values.copy()
         result[..., :3] += factor
         return result
+    if field.name == "rest_offsets":
+        return values - factor
     if field.conversion == "limits":
         return np.where(np.abs(values) > 1e30, values, values * factor)
     return np.where(values == 0.0, factor, values * factor) if field.name != "inertias" else values * factor
@@ -61,7 +65,7 @@ def test_field(world: SimpleNamespace, kind: str, field: Field) -> None:
     view = getattr(world, kind)
     arrays = world.arrays.cpu if field.group == "property" else world.arrays
     get = getattr(view, f"get_{field.name}")
-    items = {"row": 1, "link": 3, "dof": 2}[field.items]
+    items = {"row": 1, "link": 3, "dof": 2, "shape": {"articulation": 2, "body": 1}[kind]}[field.items]
     first = get()
     assert tuple(first.shape) == field.shape(COUNT, items)
     assert arrays.host(first).dtype == np.dtype(field.dtype)

@@ -231,3 +231,68 @@ def test_gravity_flags_of_bodies(stages: SimpleNamespace, arrays: Any) -> None:
         sim.step(1 / 240)
     fallen = start - arrays.host(view.get_transforms())[:, 2]
     np.testing.assert_allclose(fallen, [1.22625, 4.905, 0], rtol=1e-2, atol=1e-6)
+
+
+def _sliders(stages: SimpleNamespace, arrays: Any, count: int) -> SimpleNamespace:
+    """Balls on a ground plane that gravity pulls sideways, each with a fixed orientation by its huge inertia."""
+    from pxr import UsdGeom, UsdPhysics
+
+    stage = stages.Author.new()
+    ground = UsdGeom.Plane.Define(stage.stage, "/World/ground")
+    UsdPhysics.CollisionAPI.Apply(ground.GetPrim())
+    for i in range(count):
+        stage.body(f"/World/ball{i}", (3.0 * i, 0, 0.2), inertia=(1e4, 1e4, 1e4), radius=0.2)
+    sim = stages.view(arrays, stage)
+    view = sim.create_rigid_body_view("/World/ball*")
+    return SimpleNamespace(sim=sim, view=view, host=arrays.host, cpu=arrays.cpu)
+
+
+def test_materials_act(stages: SimpleNamespace, arrays: Any) -> None:
+    """Friction of the pair is the average with the ground's 0.5: three sliders brake at 0.25, 0.5 and 0.75 g."""
+    rig = _sliders(stages, arrays, 3)
+    assert rig.view.max_shapes == 1
+    materials = rig.host(rig.view.get_material_properties())
+    np.testing.assert_allclose(materials[:, 0], [[0.5, 0.5, 0.0]] * 3)
+    materials[:, 0, :2] = [[0.0, 0.0], [0.9, 0.9], [1.0, 1.0]]
+    rig.view.set_material_properties(rig.cpu.make(materials), rig.cpu.rows([0, 2]))
+    materials[1, 0, :2] = 0.5
+    np.testing.assert_array_equal(rig.host(rig.view.get_material_properties()), materials)
+    velocity = np.zeros((3, 6), np.float32)
+    velocity[:, 0] = 4.0
+    rig.view.set_velocities(stages.Arrays(arrays.name, arrays.device).make(velocity), None)
+    for _ in range(60):
+        rig.sim.step(1 / 240)
+    braked = 4.0 - rig.host(rig.view.get_velocities())[:, 0]
+    np.testing.assert_allclose(braked, 9.81 * 0.25 * np.array([0.25, 0.5, 0.75]), rtol=3e-2)
+
+
+def test_offsets_act(stages: SimpleNamespace, arrays: Any) -> None:
+    """Bodies rest where the rest offsets add up; offsets that contradict each other are refused."""
+    rig = _sliders(stages, arrays, 2)
+    offsets = rig.host(rig.view.get_contact_offsets())
+    assert (offsets > 0).all()
+    rig.view.set_contact_offsets(rig.cpu.make([[0.2], [0.2]]), None)
+    rig.view.set_rest_offsets(rig.cpu.make([[0.05], [0.1]]), rig.cpu.rows([1]))
+    np.testing.assert_allclose(rig.host(rig.view.get_rest_offsets()), [[0.0], [0.1]], rtol=1e-6)
+    for _ in range(240):
+        rig.sim.step(1 / 240)
+    np.testing.assert_allclose(rig.host(rig.view.get_transforms())[:, 2], [0.2, 0.3], atol=2e-3)
+    for name, bad in (("contact_offsets", [[0.1], [0.05]]), ("rest_offsets", [[0.0], [0.3]])):
+        with pytest.raises(tensorphys.DataError, match="rest offset"):
+            getattr(rig.view, f"set_{name}")(rig.cpu.make(bad), None)
+    np.testing.assert_allclose(rig.host(rig.view.get_contact_offsets()), [[0.2], [0.2]], rtol=1e-6)
+
+
+def test_shapes_of_links_stand_in_link_order(stages: SimpleNamespace, arrays: Any) -> None:
+    stage = stages.Author.new()
+    stage.environments(
+        3, lambda path, number: stage.cart_pole(f"{path}/cartpole", radius=0.1 * (number != 1)), spacing=5.0
+    )
+    view = stages.view(arrays, stage).create_articulation_view("/envs/*/cartpole")
+    assert view.max_shapes == 2
+    values = np.arange(18, dtype=np.float32).reshape(3, 2, 3) / 18
+    view.set_material_properties(arrays.cpu.make(values), None)
+    values[1] = 0.0  # it has no shapes: padding
+    np.testing.assert_array_equal(arrays.host(view.get_material_properties()), values)
+    with pytest.raises(tensorphys.DataError, match="a restitution from 0 to 1"):
+        view.set_material_properties(arrays.cpu.make(values + 0.5), None)

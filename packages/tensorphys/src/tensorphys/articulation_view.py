@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from tensorphys.body_properties import BodyPropertyView
 from tensorphys.errors import ViewError
 from tensorphys.fields import ARTICULATION_FIELDS
 from tensorphys.kinds import DofMotion
 from tensorphys.metatype import ArticulationMetatype, dof_paths_of
-from tensorphys.view import TensorView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +26,10 @@ __all__ = ["ArticulationView"]
 _DYNAMICS = "the inverse dynamics and joint loads of tensorphys_dynamics"
 _FRICTION = "the joint friction and drive envelope models of tensorphys_dynamics"
 _TENDONS = "the tendons of tensorphys_dynamics"
-_SHAPES = "the material and offset access of tensorphys_contact"
+_SHAPES = "the compliant contacts of tensorphys_contact"
 
 
-class ArticulationView(TensorView):
+class ArticulationView(BodyPropertyView):
     """Articulations, one row each; made by ``SimulationView.create_articulation_view``.
 
     Arrays have the widths of the largest articulation; what a smaller one lacks stays zero. Poses are
@@ -62,15 +62,7 @@ class ArticulationView(TensorView):
         **dict.fromkeys(
             ("dof_friction_coefficients", "dof_friction_properties", "dof_drive_model_properties"), _FRICTION
         ),
-        **dict.fromkeys(
-            (
-                "material_properties",
-                "compliant_material_properties",
-                "contact_offsets",
-                "rest_offsets",
-            ),
-            _SHAPES,
-        ),
+        "compliant_material_properties": _SHAPES,
         **dict.fromkeys(
             (
                 "max_fixed_tendons",
@@ -146,15 +138,6 @@ class ArticulationView(TensorView):
         return max((kind.dof_count for kind in self._metatypes), default=0)
 
     @cached_property
-    def max_shapes(self) -> int:
-        """Collision shapes of the articulation that has most."""
-        if self._backend is None:
-            return 0
-        slots = self._backend.layout.slots["link"]
-        counts = self._core.catalog.link_shape_count
-        return int(np.where(slots >= 0, counts[slots], 0).sum(axis=1).max(initial=0))
-
-    @cached_property
     def prim_paths(self) -> list[str]:
         """Path of the prim with the root schema of each row, whatever prim the pattern matched."""
         return self._core.catalog.paths(self._articulations)
@@ -168,8 +151,8 @@ class ArticulationView(TensorView):
     def dof_paths(self) -> list[list[str]]:
         """Path of the joint of each degree of freedom of each row.
 
-        A joint with several has its path followed by ``:0``, ``:1``, ...; with ``conventions="runtime"`` it is
-        the path alone.
+        The path of a joint with several is followed by the number of the axis, as in ``joint:2`` for Z; with
+        ``conventions="runtime"`` it is the path alone.
         """
         numbered = self._core.conventions == "documentation"
         return self._spread([dof_paths_of(info.labels, numbered=numbered) for info in self._kinds[0]])
@@ -344,45 +327,3 @@ class ArticulationView(TensorView):
     def set_dof_armatures(self, data: Any, indices: Any) -> None:
         """Set the inertia added to degrees of freedom."""
         self._set("dof_armatures", data, indices)
-
-    # Properties of links; always CPU arrays.
-
-    def get_masses(self) -> Any:
-        """Mass of each link [kg], shape [count, max_links]."""
-        return self._get("masses")
-
-    def set_masses(self, data: Any, indices: Any) -> None:
-        """Set masses; inertias stay as they are."""
-        self._set("masses", data, indices)
-
-    def get_inv_masses(self) -> Any:
-        """Reciprocal of each mass [1/kg], shape [count, max_links]."""
-        return self._get("inv_masses")
-
-    def get_coms(self) -> Any:
-        """Centre of mass [m] and principal axes (quaternion) in the link frame, shape [count, max_links, 7]."""
-        return self._get("coms")
-
-    def set_coms(self, data: Any, indices: Any) -> None:
-        """Set centres of mass; turning the principal axes turns the inertia with them."""
-        self._set("coms", data, indices)
-
-    def get_inertias(self) -> Any:
-        """Inertia about the centre of mass in link axes [kg m²], 3×3, shape [count, max_links, 9]."""
-        return self._get("inertias")
-
-    def set_inertias(self, data: Any, indices: Any) -> None:
-        """Set inertias; the principal axes that ``get_coms`` reports follow."""
-        self._set("inertias", data, indices)
-
-    def get_inv_inertias(self) -> Any:
-        """Inverse of each inertia [1/(kg m²)], shape [count, max_links, 9]."""
-        return self._get("inv_inertias")
-
-    def get_disable_gravities(self) -> Any:
-        """1 where gravity does not act on a link, uint8, shape [count, max_links]."""
-        return self._get("disable_gravities")
-
-    def set_disable_gravities(self, data: Any, indices: Any) -> None:
-        """Switch gravity off (1) or on (0) by link."""
-        self._set("disable_gravities", data, indices)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,25 @@ from tensorphys.metatype import ArticulationMetatype, metatype_of
 if TYPE_CHECKING:
     from tensorphys_engine import ArticulationInfo, ArticulationLabels, Simulation
 
-__all__ = ["FLOAT_MAX", "Catalog"]
+__all__ = ["FLOAT_MAX", "Catalog", "spread"]
 
 IntArray = npt.NDArray[np.int32]
 FloatArray = npt.NDArray[np.float64]
 FLOAT_MAX = float(np.finfo(np.float32).max)
 """What stands for a bound that does not exist, in the model and in the arrays of views."""
+
+
+def spread(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> IntArray:
+    """Numbers ``first, first + 1, ...`` of each row, -1 beyond its count.
+
+    Args:
+        first, count: First number and how many, shape [rows].
+
+    Returns:
+        Numbers, shape [rows, largest count].
+    """
+    step = np.arange(int(count.max(initial=0)), dtype=np.int64)
+    return np.where(step < count[:, None], first[:, None] + step, -1).astype(np.int32)
 
 
 class Catalog:
@@ -56,10 +68,21 @@ class Catalog:
         self.dof_limited: npt.NDArray[np.bool_] = (np.abs(limits) < FLOAT_MAX).any(axis=-1)
         self._metatypes: dict[int, tuple[ArticulationLabels, ArticulationMetatype]] = {}
 
-    @cached_property
-    def link_shape_count(self) -> IntArray:
-        """Number of simulated shapes of each link."""
-        return np.diff(self.directory.link_shape_start).astype(np.int32)
+    def shapes(self, first_link: IntArray, link_count: IntArray) -> IntArray:
+        """Simulated shapes of runs of links, by link, then in the order of the scene.
+
+        Args:
+            first_link, link_count: First link of each run and number of its links, shape [runs].
+
+        Returns:
+            Flat shapes, -1 where a run has fewer than the one that has most, shape [runs, most].
+        """
+        start = self.directory.link_shape_start
+        first, end = start[first_link], start[first_link + link_count]
+        slots = spread(first, end - first)
+        if slots.size == 0:
+            return slots
+        return np.where(slots >= 0, np.append(self.directory.link_shape, -1)[slots], -1).astype(np.int32)
 
     def principal_rotation(self) -> FloatArray:
         """Principal axes of the inertia of each link as authored, quaternion xyzw, shape [links, 4]."""

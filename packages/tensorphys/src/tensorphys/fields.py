@@ -11,11 +11,11 @@ from typing import Literal
 
 __all__ = ["ARTICULATION_FIELDS", "RIGID_BODY_FIELDS", "Field"]
 
-Items = Literal["row", "link", "dof"]
+Items = Literal["row", "link", "dof", "shape"]
 Group = Literal["state", "property"]
 Conversion = Literal[
-    "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse"
-]
+    "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse", "material", "offset"
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Field:
 
     Attributes:
         name: Name after ``get_`` and ``set_``.
-        items: What a row holds: one thing ("row"), its links ("link") or its degrees of freedom ("dof").
+        items: What a row holds: one thing ("row"), its links, degrees of freedom or collision shapes.
         width: Numbers of one item; 0 where an item is one number and has no axis of its own.
         dtype: Type of the numbers as the view hands them out.
         unit: Unit; where translations and rotations differ, of both. Lengths and masses are in stage units.
@@ -84,6 +84,21 @@ def _mass_fields(items: Items, scalar: int) -> tuple[Field, ...]:
     )
 
 
+_SHAPE_FIELDS = (
+    Field(
+        "material_properties", "shape", 3, "-, -, -", "contact_model.static_friction", "shape",
+        conversion="material", group="property",
+    ),
+    Field(
+        "contact_offsets", "shape", 0, "m", "contact_model.contact_offset", "shape",
+        conversion="offset", group="property",
+    ),
+    Field(
+        "rest_offsets", "shape", 0, "m", "contact_model.rest_offset", "shape",
+        conversion="offset", group="property",
+    ),
+)  # fmt: skip
+
 ARTICULATION_FIELDS = _table(
     Field("root_transforms", "row", 7, "m, -", "state.link_pose", "root", conversion="pose", is_state=True),
     Field(
@@ -109,6 +124,7 @@ ARTICULATION_FIELDS = _table(
     _dof("dof_max_velocities", "m/s or rad/s", "model.dof_max_velocity", conversion="bounded", group="property"),
     _dof("dof_armatures", "kg or kg m²", "model.dof_armature", group="property"),
     *_mass_fields("link", 0),
+    *_SHAPE_FIELDS,
 )  # fmt: skip
 
 RIGID_BODY_FIELDS = _table(
@@ -118,4 +134,5 @@ RIGID_BODY_FIELDS = _table(
         conversion="root_velocity", is_state=True,
     ),
     *_mass_fields("row", 1),
+    *_SHAPE_FIELDS,
 )  # fmt: skip

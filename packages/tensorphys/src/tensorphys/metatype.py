@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -139,13 +138,16 @@ def dof_paths_of(labels: ArticulationLabels, *, numbered: bool) -> list[str]:
 
     Args:
         labels: Names and kinds of the articulation.
-        numbered: Whether ``:0``, ``:1``, ... follow the path of a joint that has several.
+        numbered: Whether a number follows the path of a joint that has several: that of the axis (``:0`` for X)
+            where all are rotations, as in the names, else a running one.
     """
     joints = labels.dof_joints.tolist()
-    seen: Counter[int] = Counter()
     paths = []
-    for joint in joints:
-        path = labels.joint_paths[joint]
-        paths.append(f"{path}:{seen[joint]}" if numbered and joints.count(joint) > 1 else path)
-        seen[joint] += 1
+    for dof, joint in enumerate(joints):
+        own = [other for other, owner in enumerate(joints) if owner == joint]
+        suffix = ""
+        if numbered and len(own) > 1:
+            turns = bool(labels.dof_rotational[own].all())
+            suffix = f":{int(labels.dof_axes[dof]) if turns else own.index(dof)}"
+        paths.append(labels.joint_paths[joint] + suffix)
     return paths

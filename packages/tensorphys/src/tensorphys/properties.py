@@ -24,6 +24,8 @@ from tensorphys_spatial import inertia_rotate, principal_axes, quaternion_conjug
 __all__ = ["Properties"]
 
 Values = npt.NDArray[Any]
+_MATERIAL = ("static_friction", "dynamic_friction", "restitution")
+_AVERAGE = 0  # tensorphys_scene.CombineMode
 _DTYPES = {"float32": wp.float32, "uint8": wp.uint8}
 
 
@@ -99,6 +101,8 @@ class Properties:
             return source == 0.0
         if field.conversion == "com":
             return np.concatenate((source, self._core.principal_rotation[slots]), axis=1)
+        if field.conversion == "material":
+            return np.stack([self._host(f"contact_model.{name}")[slots] for name in _MATERIAL], axis=1)
         if field.conversion == "inverse":
             if field.width != 9:
                 return 1.0 / source
@@ -112,6 +116,10 @@ class Properties:
             self._write_coms(slots, values, what)
         elif field.conversion == "inertia":
             self._write_inertias(slots, values, what)
+        elif field.conversion == "material":
+            self._write_materials(slots, values, what)
+        elif field.conversion == "offset":
+            self._write_offsets(field, slots, values, what)
         elif field.conversion == "flag":
             self._store(field.source, slots, np.where(values[:, 0] != 0, 0.0, 1.0))
         else:
@@ -173,6 +181,26 @@ class Properties:
         changed = rest > 1e-5 * np.abs(seen).max(axis=(1, 2))
         core.principal_rotation[slots[changed]] = principal_axes(matrices[changed])[0]
         self._store("model.link_inertia", slots, matrices)
+
+    def _write_materials(self, slots: Values, values: Values, what: str) -> None:
+        good = (values >= 0.0).all(axis=1) & np.isfinite(values).all(axis=1) & (values[:, 2] <= 1.0)
+        self._require(good, values, what, "frictions ≥ 0 and a restitution from 0 to 1")
+        for column, name in enumerate(_MATERIAL):
+            self._store(f"contact_model.{name}", slots, values[:, column])
+        # The shape has a material of its own from now on, which combines as the known implementation makes it do.
+        for name in ("friction_combine", "restitution_combine"):
+            self._store(f"contact_model.{name}", slots, np.full(len(slots), _AVERAGE))
+
+    def _write_offsets(self, field: Field, slots: Values, values: Values, what: str) -> None:
+        own = values[:, 0]
+        if field.name == "contact_offsets":
+            good = own > np.maximum(self._host("contact_model.rest_offset")[slots], 0.0)
+            expected = "a contact offset above zero and above the rest offset"
+        else:
+            good = own < self._host("contact_model.contact_offset")[slots]
+            expected = "a rest offset below the contact offset"
+        self._require(good & np.isfinite(own), values, what, expected)
+        self._store(field.source, slots, own)
 
     def _require(self, good: Any, values: Values, what: str, expected: str) -> None:
         bad = np.flatnonzero(~np.asarray(good))

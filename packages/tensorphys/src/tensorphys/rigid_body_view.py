@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tensorphys.body_properties import BodyPropertyView
 from tensorphys.fields import RIGID_BODY_FIELDS
-from tensorphys.view import TensorView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["RigidBodyView"]
 
 _DYNAMICS = "the body accelerations and kinematic targets of tensorphys_dynamics"
-_SHAPES = "the material and offset access of tensorphys_contact"
+_SHAPES = "the compliant contacts of tensorphys_contact"
 _SLEEPING = "the sleeping and disabling of bodies in tensorphys_engine"
 
 
-class RigidBodyView(TensorView):
+class RigidBodyView(BodyPropertyView):
     """Rigid bodies, one row each: free ones, kinematic ones and links of articulations.
 
     Made by ``SimulationView.create_rigid_body_view``. Poses are ``[x y z qx qy qz qw]`` of the body frame, in
@@ -33,10 +33,7 @@ class RigidBodyView(TensorView):
     _absent: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("accelerations", "kinematic_targets"), _DYNAMICS),
         **dict.fromkeys(("disable_simulations", "wake_up"), _SLEEPING),
-        **dict.fromkeys(
-            ("material_properties", "compliant_material_properties", "contact_offsets", "rest_offsets"),
-            _SHAPES,
-        ),
+        "compliant_material_properties": _SHAPES,
     }
 
     def __init__(self, core: Core, paths: list[str], layout: Layout | None) -> None:
@@ -47,13 +44,6 @@ class RigidBodyView(TensorView):
     def prim_paths(self) -> list[str]:
         """Path that the pattern matched, of each row."""
         return self._matched
-
-    @property
-    def max_shapes(self) -> int:
-        """Collision shapes of the body that has most."""
-        if self._backend is None:
-            return 0
-        return int(self._core.catalog.link_shape_count[self._backend.layout.objects].max(initial=0))
 
     # State.
 
@@ -113,45 +103,3 @@ class RigidBodyView(TensorView):
         what = "RigidBodyView.apply_forces_and_torques_at_position"
         self._transfer.apply(force_data, torque_data, position_data, indices, is_global, what)
         return True
-
-    # Mass properties; always CPU arrays.
-
-    def get_masses(self) -> Any:
-        """Mass of each body [kg], shape [count, 1]."""
-        return self._get("masses")
-
-    def set_masses(self, data: Any, indices: Any) -> None:
-        """Set masses; inertias stay as they are."""
-        self._set("masses", data, indices)
-
-    def get_inv_masses(self) -> Any:
-        """Reciprocal of each mass [1/kg], shape [count, 1]."""
-        return self._get("inv_masses")
-
-    def get_coms(self) -> Any:
-        """Centre of mass [m] and principal axes (quaternion) in the body frame, shape [count, 7]."""
-        return self._get("coms")
-
-    def set_coms(self, data: Any, indices: Any) -> None:
-        """Set centres of mass; turning the principal axes turns the inertia with them."""
-        self._set("coms", data, indices)
-
-    def get_inertias(self) -> Any:
-        """Inertia about the centre of mass in body axes [kg m²], 3×3, shape [count, 9]."""
-        return self._get("inertias")
-
-    def set_inertias(self, data: Any, indices: Any) -> None:
-        """Set inertias; the principal axes that ``get_coms`` reports follow."""
-        self._set("inertias", data, indices)
-
-    def get_inv_inertias(self) -> Any:
-        """Inverse of each inertia [1/(kg m²)], shape [count, 9]."""
-        return self._get("inv_inertias")
-
-    def get_disable_gravities(self) -> Any:
-        """1 where gravity does not act on a body, uint8, shape [count, 1]."""
-        return self._get("disable_gravities")
-
-    def set_disable_gravities(self, data: Any, indices: Any) -> None:
-        """Switch gravity off (1) or on (0) by body."""
-        self._set("disable_gravities", data, indices)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys.catalog import Catalog
+from tensorphys.catalog import Catalog, spread
 from tensorphys.core import Core
 from tensorphys.matching import NotSuitableError, match_prims, shorten
 from tensorphys.rows import IntArray, Layout
@@ -114,12 +114,6 @@ def _hint(core: Core, matches: Matches, kind: str) -> str:
     return f"; there is no {kind} below {matches.paths[0]}"
 
 
-def _spread(first: IntArray, count: IntArray) -> IntArray:
-    """Numbers ``first, first + 1, ...`` of each row, -1 beyond its count."""
-    step = np.arange(int(count.max(initial=0)), dtype=np.int32)
-    return np.where(step < count[:, None], first[:, None] + step, -1).astype(np.int32)
-
-
 def _only(values: npt.NDArray[Any], condition: npt.NDArray[np.bool_]) -> IntArray:
     return np.where(condition[:, None], values, -1).astype(np.int32)
 
@@ -132,10 +126,11 @@ def articulation_layout(
     floating = catalog.floating[a]
     slots = {
         "root": catalog.link_start[a][:, None],
-        "link": _spread(catalog.link_start[a], catalog.link_count[a]),
-        "dof": _spread(catalog.dof_start[a], catalog.dof_count[a]),
-        "dof_velocity": _spread(catalog.velocity_start[a] + 6 * floating, catalog.dof_count[a]),
+        "link": spread(catalog.link_start[a], catalog.link_count[a]),
+        "dof": spread(catalog.dof_start[a], catalog.dof_count[a]),
+        "dof_velocity": spread(catalog.velocity_start[a] + 6 * floating, catalog.dof_count[a]),
         "root_pose": a[:, None],
+        "shape": catalog.shapes(catalog.link_start[a], catalog.link_count[a]),
     }
     if floating.any():
         root = catalog.velocity_start[a][:, None] + np.arange(6, dtype=np.int32)
@@ -156,7 +151,11 @@ def rigid_body_layout(catalog: Catalog, selected: Selected, subspaces: npt.NDArr
     is_root = catalog.link_start[a] == links
     floating = catalog.floating[a]
     kinematic = (selected.role & int(Role.KINEMATIC)) != 0
-    slots = {"link": links[:, None], "root_pose": _only(a[:, None], is_root)}
+    slots = {
+        "link": links[:, None],
+        "root_pose": _only(a[:, None], is_root),
+        "shape": catalog.shapes(links, np.ones_like(links)),
+    }
     if (is_root & floating).any():
         root = catalog.velocity_start[a][:, None] + np.arange(6, dtype=np.int32)
         slots["root_velocity"] = _only(root, is_root & floating)

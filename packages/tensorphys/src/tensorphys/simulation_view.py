@@ -98,7 +98,7 @@ class SimulationView:
         if not self._core.valid:
             return False
         self.simulation.check_contacts()
-        return all(view.check() for view in self._views)
+        return all(view.check() for view in self._views if view._backend is not None)
 
     def step(self, dt: float) -> None:
         """Simulate.

@@ -1,0 +1,91 @@
+"""Masses, gravity flags and collision shapes, which articulations and rigid bodies have alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorphys.view import TensorView
+
+__all__ = ["BodyPropertyView"]
+
+
+class BodyPropertyView(TensorView):
+    """A view of bodies: the links of articulations, or one body a row.
+
+    All arrays here lie on the CPU, whatever the simulation device; indices do, too. Below, *bodies* is
+    ``count, max_links`` for articulations; for rigid bodies it is ``count``, with an axis of length 1 behind it
+    where an item is one number.
+    """
+
+    # Masses.
+
+    def get_masses(self) -> Any:
+        """Mass of each body [kg], shape [bodies]."""
+        return self._get("masses")
+
+    def set_masses(self, data: Any, indices: Any) -> None:
+        """Set masses; inertias stay as they are."""
+        self._set("masses", data, indices)
+
+    def get_inv_masses(self) -> Any:
+        """Reciprocal of each mass [1/kg], shape [bodies]."""
+        return self._get("inv_masses")
+
+    def get_coms(self) -> Any:
+        """Centre of mass [m] and principal axes (quaternion) in the body frame, shape [bodies, 7]."""
+        return self._get("coms")
+
+    def set_coms(self, data: Any, indices: Any) -> None:
+        """Set centres of mass; turning the principal axes turns the inertia with them."""
+        self._set("coms", data, indices)
+
+    def get_inertias(self) -> Any:
+        """Inertia about the centre of mass in body axes [kg m²], 3×3, shape [bodies, 9]."""
+        return self._get("inertias")
+
+    def set_inertias(self, data: Any, indices: Any) -> None:
+        """Set inertias; the principal axes that ``get_coms`` reports follow."""
+        self._set("inertias", data, indices)
+
+    def get_inv_inertias(self) -> Any:
+        """Inverse of each inertia [1/(kg m²)], shape [bodies, 9]."""
+        return self._get("inv_inertias")
+
+    def get_disable_gravities(self) -> Any:
+        """1 where gravity does not act on a body, uint8, shape [bodies]."""
+        return self._get("disable_gravities")
+
+    def set_disable_gravities(self, data: Any, indices: Any) -> None:
+        """Switch gravity off (1) or on (0) by body."""
+        self._set("disable_gravities", data, indices)
+
+    # Collision shapes, by body and then in the order of the scene; those that the simulation leaves out do not count.
+
+    @property
+    def max_shapes(self) -> int:
+        """Collision shapes of the row that has most."""
+        return 0 if self._backend is None else int(self._backend.layout.slots["shape"].shape[1])
+
+    def get_material_properties(self) -> Any:
+        """Static friction, dynamic friction and restitution of each shape, shape [count, max_shapes, 3]."""
+        return self._get("material_properties")
+
+    def set_material_properties(self, data: Any, indices: Any) -> None:
+        """Set materials of shapes; from then on they combine with others by the average."""
+        self._set("material_properties", data, indices)
+
+    def get_contact_offsets(self) -> Any:
+        """Distance below which a shape makes contacts [m], shape [count, max_shapes]."""
+        return self._get("contact_offsets")
+
+    def set_contact_offsets(self, data: Any, indices: Any) -> None:
+        """Set contact offsets; each must exceed the rest offset."""
+        self._set("contact_offsets", data, indices)
+
+    def get_rest_offsets(self) -> Any:
+        """Distance at which a shape rests [m], shape [count, max_shapes]."""
+        return self._get("rest_offsets")
+
+    def set_rest_offsets(self, data: Any, indices: Any) -> None:
+        """Set rest offsets; each must be below the contact offset."""
+        self._set("rest_offsets", data, indices)
