@@ -128,7 +128,7 @@ def test_free_chain_keeps_its_momenta(device, seed):
         momenta.append(np.concatenate((p[:3], p[3:] + np.cross(d.origin, p[:3]))))
     momenta = np.array(momenta)
     for part in (slice(0, 3), slice(3, 6)):
-        assert np.abs(momenta[:, part] - momenta[0, part]).max() < 1e-5 * np.linalg.norm(momenta[0, part])
+        assert np.abs(momenta[:, part] - momenta[0, part]).max() < 4e-5 * np.linalg.norm(momenta[0, part])
 
 
 def drive_closed_form(mass, k, d, target, speed, max_force, kind, steps):

@@ -1,8 +1,8 @@
-"""One step of all articulations: launches of the generic path."""
+"""One step of all articulations: launches of the generic path, or the one kernel of the fused path."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import warp as wp
 
@@ -10,6 +10,7 @@ from tensorphys_dynamics._kernels import kinematics, rows, smooth, sweep
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
 from tensorphys_dynamics._kernels.finish import finish_step
 from tensorphys_dynamics.errors import ModelError
+from tensorphys_dynamics.fused import FusedStep, supports
 from tensorphys_dynamics.model import Model
 from tensorphys_dynamics.protocols import CONTACT_FIELDS, Contacts
 from tensorphys_dynamics.state import Control, State
@@ -25,6 +26,7 @@ class Solver:
             one a contact slot.
         contact_normal_impulse: Normal part of it [N s], float32, one a contact slot.
         launch_count: Kernel launches of one step.
+        path: "generic", or "fused" where one kernel takes the whole step.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Solver:
         velocity_passes: int = 1,
         time_step: float = 1.0 / 60.0,
         bounce_threshold: float = 0.2,
+        path: Literal["auto", "generic", "fused"] = "auto",
     ) -> None:
         """Allocate the scratch of a step.
 
@@ -50,9 +53,12 @@ class Solver:
             velocity_passes: Passes without position bias at the end of each substep; restitution acts in them.
             time_step: First length of a step [s].
             bounce_threshold: Approach speed above which restitution acts [m/s].
+            path: "fused" for one kernel a step, "generic" for kernels that take any scene, "auto" for the fused
+                path wherever `fused.supports` allows it.
 
         Raises:
-            ModelError: If a count is not positive, or an array of the contacts has a wrong type or device.
+            ModelError: If a count is not positive, an array of the contacts has a wrong type or device, or the
+                fused path is asked for and does not fit.
         """
         if substeps < 1 or velocity_passes < 1:
             raise ModelError(
@@ -70,6 +76,15 @@ class Solver:
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
         self.launch_count = 0
+        self.path: Literal["generic", "fused"] = "generic"
+        if path not in ("auto", "generic", "fused"):
+            raise ModelError(f"expected path 'auto', 'generic' or 'fused', given {path!r}")
+        reason = None if path == "generic" else supports(model, contacts)
+        if path == "fused" and reason is not None:
+            raise ModelError(f"the fused path does not fit: {reason}")
+        if path != "generic" and reason is None:
+            self.path = "fused"
+            self._fused = FusedStep(model, state, control, self._contact, self._rows)
 
     def update_kinematics(self, *, every: bool = False) -> None:
         """Derive link poses and velocities of articulations whose truth was written; forget their warm starts.
@@ -86,9 +101,18 @@ class Solver:
 
     def step(self) -> None:
         """Launch one step of `time_step` with the contacts as they stand."""
+        before = self._launched
+        if self.path == "fused":
+            timing = [self.time_step, self.bounce_threshold, self.substeps, self.velocity_passes]
+            inputs, outputs = self._fused.arguments(*timing)
+            self._launch(self._fused.kernel, self._fused.thread_count, inputs, outputs)
+        else:
+            self._launch_generic()
+        self.launch_count = self._launched - before
+
+    def _launch_generic(self) -> None:
         m, state, scratch, contact = self.model, self.state.data, self._scratch, self._contact
         timing = [self.time_step, self.substeps]
-        before = self._launched
         if self._slots:
             inputs = [m.data, state, contact, *timing]
             self._launch(rows.match_contacts, m.environment_count, inputs, [self._rows])
@@ -105,7 +129,6 @@ class Solver:
             self._launch(rows.keep_contacts, self._slots, [contact, *timing], [self._rows])
         inputs = [m.tables, m.data, *timing]
         self._launch(finish_step, m.articulation_count, inputs, [state, self.control.data, scratch])
-        self.launch_count = self._launched - before
 
     def warm_start(self) -> dict[str, wp.array]:
         """Arrays that carry contact impulses to the next step, for saving and loading a state."""

@@ -58,8 +58,7 @@ def fill_end(
 
 @wp.func
 def solve_end(t: Tables, w: Scratch, r: ContactRows, row: int, end: wp.vec4i):
-    """Turn J into Y in place; returns Y Yᵀ."""
-    total = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    """Turn J into Y in place."""
     if end[2] > 0:
         a = end[3]
         kind = t.articulation_type[a]
@@ -72,21 +71,28 @@ def solve_end(t: Tables, w: Scratch, r: ContactRows, row: int, end: wp.vec4i):
             y = r.y[row, p]
             for k in range(p):
                 r.y[row, k] = r.y[row, k] - w.factor_entry[other + k] * y
-            y = y * w.inverse_root[end[0] + index]
-            r.y[row, p] = y
-            total += wp.outer(y, y)
-    return total
+            r.y[row, p] = y * w.inverse_root[end[0] + index]
 
 
 @wp.func
-def shared_chain(t: Tables, r: ContactRows, slot: int, end0: wp.vec4i, end1: wp.vec4i):
-    """Y₀ Y₁ᵀ + Y₁ Y₀ᵀ over the velocities that move both ends."""
+def inverse_inertia(t: Tables, r: ContactRows, slot: int, end0: wp.vec4i, end1: wp.vec4i):
+    """Y Yᵀ over all velocities that move the contact. Those that move both ends are added up before they are
+    squared: what cancels between two links of one articulation must leave no rounding of its squares."""
     total = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    shared = int(0)
     if end0[3] == end1[3] and end0[3] >= 0:
-        for p in range(wp.min(end0[2], end1[2])):
-            if t.chain[end0[1] + p] == t.chain[end1[1] + p]:
-                cross = wp.outer(r.y[2 * slot, p], r.y[2 * slot + 1, p])
-                total += cross + wp.transpose(cross)
+        while shared < wp.min(end0[2], end1[2]):
+            if t.chain[end0[1] + shared] != t.chain[end1[1] + shared]:
+                break
+            y = r.y[2 * slot, shared] + r.y[2 * slot + 1, shared]
+            total += wp.outer(y, y)
+            shared += 1
+    for p in range(shared, end0[2]):
+        y = r.y[2 * slot, p]
+        total += wp.outer(y, y)
+    for p in range(shared, end1[2]):
+        y = r.y[2 * slot + 1, p]
+        total += wp.outer(y, y)
     return total
 
 
@@ -114,13 +120,16 @@ def prescribed_velocity(t: Tables, s: StateData, end: wp.vec4i, lever: wp.vec3):
 @wp.func
 def write_inverse(r: ContactRows, slot: int, a: wp.mat33):
     """Keep what the sweep needs of the 3×3 inverse inertia of a contact."""
-    # a frictionless direction of a body that cannot turn may have no tangential response
-    axx = wp.max(a[1, 1], 1.0e-12)
-    ayy = wp.max(a[2, 2], 1.0e-12)
+    # A response that is rounding beside the others is none: the chain does not move the contact that way. The
+    # tangential block of a chain of one or two joints is singular; a little more on its diagonal makes it regular.
+    trace = a[1, 1] + a[2, 2]
+    regular = wp.max(1.0e-4 * trace, 1.0e-12)
+    axx = a[1, 1] + regular
+    ayy = a[2, 2] + regular
     axy = a[1, 2]
-    determinant = wp.max(axx * ayy - axy * axy, 1.0e-12 * axx * ayy)
+    determinant = axx * ayy - axy * axy
     largest = 0.5 * (axx + ayy) + wp.sqrt(0.25 * (axx - ayy) * (axx - ayy) + axy * axy)
-    normal = wp.where(a[0, 0] > 0.0, 1.0 / wp.max(a[0, 0], 1.0e-30), 0.0)
+    normal = wp.where(a[0, 0] > 1.0e-9 * trace and a[0, 0] > 0.0, 1.0 / wp.max(a[0, 0], 1.0e-30), 0.0)
     r.inverse[slot] = wp.vec4(normal, ayy / determinant, -axy / determinant, axx / determinant)
     r.coupling[slot] = wp.vec3(a[0, 1], a[0, 2], largest)
 
@@ -151,9 +160,9 @@ def contact_rows(
     v = fill_end(t, s, w, r, 2 * slot, end0, lever0, basis)
     v += fill_end(t, s, w, r, 2 * slot + 1, end1, lever1, -basis)
     moved = basis * (prescribed_velocity(t, s, end0, lever0) - prescribed_velocity(t, s, end1, lever1))
-    a = solve_end(t, w, r, 2 * slot, end0) + solve_end(t, w, r, 2 * slot + 1, end1)
-    a += shared_chain(t, r, slot, end0, end1)
-    write_inverse(r, slot, a)
+    solve_end(t, w, r, 2 * slot, end0)
+    solve_end(t, w, r, 2 * slot + 1, end1)
+    write_inverse(r, slot, inverse_inertia(t, r, slot, end0, end1))
     r.ends[2 * slot] = end0
     r.ends[2 * slot + 1] = end1
     r.tangent[slot] = t1

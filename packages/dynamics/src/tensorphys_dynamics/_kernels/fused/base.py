@@ -24,6 +24,9 @@ struct Scratch {
 """
 
 ALGEBRA = r"""
+auto lesser = [](float a, float b) { return b < a ? b : a; };
+auto greater = [](float a, float b) { return b > a ? b : a; };
+auto magnitude = [](float a) { return a < 0.0f ? -a : a; };
 auto dot = [](V a, V b) { return a.x * b.x + a.y * b.y + a.z * b.z; };
 auto cross = [](V a, V b) { return V{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; };
 auto load = [](const float* p) { return V{p[0], p[1], p[2]}; };
@@ -57,7 +60,7 @@ const int* T = table.data;
 auto tab = [&](int at) { return LDG(T + at); };
 auto row_start = [&](int i) { return LDG(T + T_ROW + i); };
 auto depth_of = [&](int i) { return LDG(T + T_DEPTH + i); };
-const int nl = tab(0), nv = tab(1), level_count = tab(2), stage_count = tab(3);
+const int nl = tab(0), nv = tab(1), level_count = tab(2), stage_count = tab(3), entry_count = tab(4);
 const int link0 = env * nl, dof0 = env * (nv - NR) - NR, velocity0 = env * nv;  // dof0 + i: row of index i
 const float h = time_step.data[0] / (float)substeps;
 const int slot0 = k.slot_start.data[env], nc = k.count.data[env];
@@ -68,7 +71,7 @@ int fresh = s.fresh.data[env], root_synced = s.root_synced.data[env], known = 0,
 V momentum = V{0, 0, 0}, spin_momentum = V{0, 0, 0}, shift = V{0, 0, 0}, origin = V{0, 0, 0};
 
 for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[env])[i];
-for (int i = lane; i < EB; i += G) { w->factor[i] = 0.0f; w->response[i] = 0.0f; }
+for (int i = lane; i < entry_count; i += G) { w->factor[i] = 0.0f; w->response[i] = 0.0f; }
 for (int i = lane; i < UB; i += G) { w->u[i] = 0.0f; w->drift[i] = 0.0f; }
 for (int i = lane; i < nv; i += G) {
   w->v[i] = s.velocity.data[velocity0 + i];
@@ -80,6 +83,9 @@ for (int i = lane; i < nv; i += G) {
   }
 }
 SYNC();
+// centre of mass of the root at the start of the step, and how far it has come
+const V centre = load(w->root) + rotate(load_q(w->root + 3), load(com0));
+V travel = V{0, 0, 0};
 """
 
 FINISH = r"""

@@ -75,9 +75,10 @@ auto mass_rows = [&]() {
 """
 
 MOMENTUM = r"""
-// Total momentum about the root's centre of mass: measured, or, where it is known, the root velocity is set from it:
-// with the composite mass, centre x and inertia I about it, w = I^-1 (L - x cross p), v = p / mass - w cross x
-// [Featherstone 2008, section 2.13]. The columns of the root in the mass matrix give the part of the joints.
+// Total momentum about the root's centre of mass: measured and, where it is known, the root velocity corrected so that
+// it holds: with the composite mass, centre x and inertia I about it, dw = I^-1 (dL - x cross dp),
+// dv = dp / mass - dw cross x [Featherstone 2008, section 2.13]. The columns of the root in the mass matrix give the
+// part of the joints. That what is set is what is measured at the next step keeps rounding from adding up.
 auto momentum_root = [&]() {
   for (int p = lane; p < 6; p += G) {
     float sum = 0.0f;
@@ -86,26 +87,29 @@ auto momentum_root = [&]() {
   }
   SYNC();
   const float* o = w->sub[0];
-  V moment = load(o + 1), joint = load(w->joint), joint_turn = load(w->joint + 3);
+  V b = load(o + 1), x = b * (1.0f / o[0]), linear = load(w->v), angular = load(w->v + 3);
+  V joint = load(w->joint), joint_spin = load(w->joint + 3);
+  auto measured = [&]() { return linear * o[0] - cross(b, angular) + joint; };
+  auto measured_spin = [&]() { return symmetric(o + 4, angular) + cross(b, linear) + joint_spin; };
   if (known) {
-    V p = momentum - joint, turn = spin_momentum - cross(shift, momentum) - joint_turn, x = moment * (1.0f / o[0]);
-    V b = moment;
-    turn = turn - cross(x, p);
+    spin_momentum = spin_momentum - cross(shift, momentum);
     float xx = o[4] - b.y * x.y - b.z * x.z, yy = o[5] - b.x * x.x - b.z * x.z, zz = o[6] - b.x * x.x - b.y * x.y;
     float xy = o[7] + b.x * x.y, xz = o[8] + b.x * x.z, yz = o[9] + b.y * x.z;
     float cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - xz * yy;
     float over = 1.0f / (xx * cxx + xy * cxy + xz * cxz);
     const float adjugate[6] = {cxx, xx * zz - xz * xz, xx * yy - xy * xy, cxy, cxz, xy * xz - xx * yz};
-    V angular = symmetric(adjugate, turn) * over;
-    V linear = p * (1.0f / o[0]) - cross(angular, x);
-    spin_momentum = spin_momentum - cross(shift, momentum);
+    for (int round = 0; round < 2; round++) {
+      V dp = momentum - measured();
+      V d = symmetric(adjugate, spin_momentum - measured_spin() - cross(x, dp)) * over;
+      linear = linear + (dp * (1.0f / o[0]) - cross(d, x));
+      angular = angular + d;
+    }
     SYNC();
     if (lane == 0) { store(w->v, linear); store(w->v + 3, angular); }
     SYNC();
   } else {
-    V linear = load(w->v), angular = load(w->v + 3);
-    momentum = linear * o[0] - cross(moment, angular) + joint;
-    spin_momentum = symmetric(o + 4, angular) + cross(moment, linear) + joint_turn;
+    momentum = measured();
+    spin_momentum = measured_spin();
   }
 };
 """
@@ -289,7 +293,7 @@ auto dof_flags = [&]() {
   int any = 0;
   for (int i = NR + lane; i < nv; i += G) {
     const int d = dof0 + i;
-    const float reach = 4.0f * h * fabsf(w->free_v[i]);
+    const float reach = 4.0f * h * magnitude(w->free_v[i]);
     int flag = 0;
     if (w->q[i] - m.dof_lower.data[d] <= reach || m.dof_upper.data[d] - w->q[i] <= reach
         || w->limit_force[i] != 0.0f) flag = 1;

@@ -192,7 +192,7 @@ auto clamp = [&](float* v) {
   int clamped = 0;
   for (int i = NR + lane; i < nv; i += G) {
     float bound = m.dof_max_velocity.data[dof0 + i];
-    v[i] = fminf(fmaxf(v[i], -bound), bound);
+    v[i] = lesser(greater(v[i], -bound), bound);
   }
   if (NR == 6) {
     V a = load(v), b = load(v + 3);
@@ -208,7 +208,7 @@ auto clamp = [&](float* v) {
 // The root's centre of mass moves along a line, its orientation turns at constant angular velocity.
 auto move_root = [&](V linear, V angular) {
   Q q = load_q(w->root + 3);
-  V com = load(com0), centre = load(w->root) + rotate(q, com), turn = angular * h;
+  V com = load(com0), turn = angular * h;
   float half = 0.5f * sqrtf(dot(turn, turn)), square = half * half, scale, cs;
   if (half < 0.25f) {
     scale = 0.5f - square * (0.083333333f - square * (0.0041666667f - square * 0.0000992063f));
@@ -220,9 +220,10 @@ auto move_root = [&](V linear, V angular) {
   q = multiply(Q{turn.x * scale, turn.y * scale, turn.z * scale, cs}, q);
   q = normalize(q);
   shift = linear * h;
+  travel = travel + shift;  // summed apart, so that a step rounds the position once
   SYNC();
   if (lane == 0) {
-    store(w->root, centre + shift - rotate(q, com));
+    store(w->root, (centre - rotate(q, com)) + travel);
     store_q(w->root + 3, q);
   }
 };
@@ -240,7 +241,7 @@ auto advance = [&](bool moved, bool drifted) {
   for (int i = NR + lane; i < nv; i += G)
     if (w->flag[i] & 4) {
       float force = w->drive[i] - w->gain[i] * (w->cosine[i] - w->free_v[i]);
-      if (fabsf(force) < m.dof_max_force.data[dof0 + i]) w->saturation[i] = 0;
+      if (magnitude(force) < m.dof_max_force.data[dof0 + i]) w->saturation[i] = 0;
     }
   clamp(w->sine);
   if (NR == 6) move_root(load(w->sine), load(w->sine + 3));

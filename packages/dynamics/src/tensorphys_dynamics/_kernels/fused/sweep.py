@@ -22,12 +22,12 @@ auto slack_pass = [&]() {
   for (int i = NR; i < nv; i++) {
     if (!(w->flag[i] & 2)) continue;
     const float bound = max_force(i), force = w->drive[i] - w->gain[i] * (w->sine[i] - w->free_v[i]);
-    if (fabsf(force) <= bound) continue;
+    if (magnitude(force) <= bound) continue;
     float inverse = 0.0f;
     if (lane == 0) inverse = response_row(i);
     inverse = group_first(inverse);
     const float excess = (force > 0.0f ? bound : -bound) - force;
-    const float impulse = h * excess / fmaxf(1.0f - w->gain[i] * h * inverse, 1.0e-6f);
+    const float impulse = h * excess / greater(1.0f - w->gain[i] * h * inverse, 1.0e-6f);
     SYNC();
     apply_dof(i, impulse);
     if (lane == 0) w->slack[i] = impulse;
@@ -40,12 +40,12 @@ auto limit_pass = [&](const bool biased) {
   for (int i = NR; i < nv; i++) {
     if (!(w->flag[i] & 1)) continue;
     const float below = m.dof_lower.data[dof0 + i] - w->q[i], above = m.dof_upper.data[dof0 + i] - w->q[i];
-    const float lowest = below > 0.0f ? (biased ? PUSH * below / h : 0.0f) : below / h;
-    const float highest = above < 0.0f ? (biased ? PUSH * above / h : 0.0f) : above / h;
+    const float lowest = below > 0.0f ? (biased ? RECOVERY * below : 0.0f) : below / h;
+    const float highest = above < 0.0f ? (biased ? RECOVERY * above : 0.0f) : above / h;
     const float old = w->limit_impulse[i], mass = w->row_mass[i], v = dof_velocity(i);
     if (old == 0.0f && v >= lowest && v <= highest) continue;
     const float free = v - old / mass;
-    const float now = (fminf(fmaxf(free, lowest), highest) - free) * mass;
+    const float now = (lesser(greater(free, lowest), highest) - free) * mass;
     SYNC();
     apply_dof(i, now - old);
     if (lane == 0) w->limit_impulse[i] = now;
@@ -73,7 +73,8 @@ if (drifted) {
   for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
   SYNC();
 }
-if (moved || nc > 0 || (rows & 1))
+contact_move();
+if (nc > 0 || (rows & 1))
   for (int repeat = 0; repeat < relaxations; repeat++) {
     contact_pass(false);
     limit_pass(false);

@@ -1,0 +1,242 @@
+"""The kernel of a size class: the pieces joined, with the sizes as constants, compiled once a class."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import (
+    ContactData,
+    ContactRows,
+    ControlData,
+    ModelData,
+    StateData,
+)
+from tensorphys_dynamics._kernels.fused import base, contact_cpu, contact_setup, mass, motion, sweep
+from tensorphys_dynamics._kernels.smooth import UNBOUNDED
+from tensorphys_dynamics._kernels.sweep import PUSH, RECOVERY, SOFT
+
+wp.set_module_options({"enable_backward": False})
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """Bounds that a kernel is compiled for.
+
+    Attributes:
+        root: Root velocities, 0 or 6.
+        links, velocities: Bounds of the numbers of links and of velocities.
+        entries: Bound of the stored entries of the mass matrix, padding included.
+        lanes: Lanes that serve an environment, 1 for the CPU.
+    """
+
+    root: int
+    links: int
+    velocities: int
+    entries: int
+    lanes: int
+
+    @property
+    def tables(self) -> dict[str, int]:
+        """Where each table of the topology starts."""
+        sizes = {
+            "COUNTS": 5,
+            "PARENT": self.links,
+            "FIRST": self.links + 1,
+            "LAST": self.links,
+            "ORDER": self.links,
+            "LEVEL": self.links + 1,
+            "LINK": self.velocities,
+            "ROTATIONAL": self.velocities,
+            "ROW": self.velocities,
+            "DEPTH": self.velocities,
+            "VORDER": self.velocities,
+            "STAGE": self.velocities + 1,
+            "CHAIN": self.entries,
+        }
+        places, at = {}, 0
+        for name, size in sizes.items():
+            places[name] = at
+            at += size
+        places["END"] = at
+        return places
+
+    @property
+    def row_width(self) -> int:
+        """Velocities padded to whole vectors of the CPU."""
+        return -(-self.velocities // 8) * 8
+
+    @property
+    def block_size(self) -> int:
+        """Floats of a contact's rows on the CPU."""
+        return contact_setup.ROW_HEAD + 4 + 3 * self.row_width
+
+
+LOCAL_CONTACTS = 48
+
+_PRELUDE_CPU = r"""
+#define LDG(p) (*(p))
+#define SYNC()
+typedef float F4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float F8 __attribute__((vector_size(32), aligned(4), may_alias));
+auto group_sum = [](float a) { return a; };
+auto group_any = [](int a) { return a; };
+auto group_first = [](float a) { return a; };
+"""
+
+_STEP = r"""
+if (nc > 0 || r.previous_count.data[env] > 0) match_contacts();
+for (int substep = 0;; substep++) {
+  bool evaluated = false;
+  poses();
+  link_masses();
+  if (substep < substeps || (NR == 6 && known)) {
+    own_masses();
+    gather(0, 10);
+  }
+  if (substep == substeps) {
+    if (NR == 6 && known) {
+      mass_rows();
+      momentum_root();
+    }
+    velocities(false);
+    break;
+  }
+  {SMOOTH}
+  if (nc > 0 || (rows & 1)) to_u(w->free_v, w->u);
+  {SWEEP}
+  advance(moved, drifted);
+}
+keep_contacts();
+"""
+
+
+def _constants(size: SizeClass) -> str:
+    numbers = {
+        "G": size.lanes,
+        "NR": size.root,
+        "LB": size.links,
+        "VB": size.velocities,
+        "EB": size.entries + 8,
+        "UB": size.row_width,
+        "LOCAL_CONTACTS": LOCAL_CONTACTS,
+        "BLOCK": size.block_size,
+        "HEAD_SIZE": contact_setup.ROW_HEAD + 4,
+        **{f"T_{name}": place for name, place in size.tables.items()},
+    }
+    floats = {"PUSH": PUSH, "RECOVERY": RECOVERY, "SOFT": SOFT, "UNBOUNDED": UNBOUNDED}
+    lines = [f"constexpr int {name} = {value};" for name, value in numbers.items()]
+    lines += [f"constexpr float {name} = {float(value)!r}f;" for name, value in floats.items()]
+    return "\n".join(lines)
+
+
+def source(size: SizeClass) -> str:
+    """The C++ body for a class."""
+    scratch = base.SCRATCH.replace("};\n\"", "")
+    head, _, tail = scratch.rpartition("};")
+    scratch = head + "  float blocks[LOCAL_CONTACTS][BLOCK];  // rows of contacts\n};" + tail
+    step = (
+        _STEP.replace("{SMOOTH}", mass.SMOOTH)
+        .replace("{SWEEP}", sweep.SWEEP)
+        .replace("{DOF_ROWS}", sweep.DOF_ROWS)
+        .replace("{CONTACT_PASS}", contact_cpu.PASS)
+    )
+    return "\n".join(
+        [
+            _PRELUDE_CPU,
+            _constants(size),
+            scratch,
+            "Scratch scratch_; Scratch* w = &scratch_;",
+            "float* spill = spill_.data + (long long)env * spill_stride;",
+            base.ALGEBRA,
+            base.SETTING,
+            motion.HALF_ANGLES_CPU,
+            motion.POSES,
+            motion.LINK_MASSES,
+            motion.VELOCITIES,
+            mass.COMPOSITES,
+            mass.GATHER_CPU,
+            motion.WRENCHES,
+            mass.MASS_ROWS,
+            mass.MOMENTUM,
+            mass.FACTOR_CPU,
+            mass.SOLVES,
+            mass.DRIVES,
+            motion.MOVE,
+            motion.ADVANCE,
+            contact_setup.TANGENT,
+            contact_setup.CONTACT_COMMON,
+            contact_setup.GEOMETRY,
+            contact_setup.HEAD,
+            contact_cpu.ROWS,
+            step,
+            base.FINISH,
+        ]
+    )
+
+
+@functools.cache
+def step_kernel(size: SizeClass) -> Any:
+    """The kernel of a class; its module is named by its content, so that the cache on disk serves it."""
+    text = source(size)
+    name = hashlib.sha1(text.encode()).hexdigest()[:12]
+
+    def body(
+        env: int,
+        lane: int,
+        table: wp.array[wp.int32],
+        m: ModelData,
+        k: ContactData,
+        time_step: wp.array[wp.float32],
+        bounce_threshold: wp.array[wp.float32],
+        substeps: int,
+        relaxations: int,
+        spill_stride: int,
+        s: StateData,
+        c: ControlData,
+        r: ContactRows,
+        spill_: wp.array[wp.float32],
+    ): ...
+
+    body.__name__ = body.__qualname__ = f"fused_body_{name}"
+    native = wp.func_native(text)(body)
+
+    def fused_step(
+        table: wp.array[wp.int32],
+        m: ModelData,
+        k: ContactData,
+        time_step: wp.array[wp.float32],
+        bounce_threshold: wp.array[wp.float32],
+        substeps: wp.int32,
+        relaxations: wp.int32,
+        spill_stride: wp.int32,
+        # outputs
+        s: StateData,
+        c: ControlData,
+        r: ContactRows,
+        spill: wp.array[wp.float32],
+    ):
+        thread = wp.tid()
+        native(
+            thread // wp.static(size.lanes),
+            thread % wp.static(size.lanes),
+            table,
+            m,
+            k,
+            time_step,
+            bounce_threshold,
+            substeps,
+            relaxations,
+            spill_stride,
+            s,
+            c,
+            r,
+            spill,
+        )
+
+    fused_step.__name__ = fused_step.__qualname__ = f"fused_step_{name}"
+    return wp.kernel(fused_step, module="unique", enable_backward=False)

@@ -1,0 +1,164 @@
+"""The fused path of a step: one kernel for environments that hold one articulation of one type each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows
+from tensorphys_dynamics._kernels.fused.source import LOCAL_CONTACTS, SizeClass, step_kernel
+from tensorphys_dynamics.model import Model
+from tensorphys_dynamics.protocols import Contacts
+from tensorphys_dynamics.state import Control, State
+from tensorphys_dynamics.topology import ArticulationType
+
+_BOUNDS = (8, 16, 32, 64)
+
+
+def supports(model: Model, contacts: Contacts | None = None) -> str | None:
+    """Why a scene cannot take the fused path, or None where it can.
+
+    Args:
+        model: Constants.
+        contacts: Contacts of the scene; they must join links of one environment, or a link and what never moves.
+    """
+    kinds = np.unique(model.articulation_type.numpy())
+    environments = model.articulation_environment.numpy()
+    if len(environments) != model.environment_count or (np.diff(environments) != 1).any():
+        return "an environment does not hold exactly one articulation"
+    if len(kinds) != 1:
+        return "articulations have several types"
+    kind = model.types[int(kinds[0])]
+    if kind.velocity_count == 0:
+        return "the articulation has no degree of freedom"
+    if kind.velocity_count > _BOUNDS[-1] or kind.link_count > _BOUNDS[-1]:
+        return (
+            f"the articulation has {kind.velocity_count} velocities and {kind.link_count} links, "
+            f"more than {_BOUNDS[-1]}"
+        )
+    if contacts is not None and contacts.slot_start.shape[0] != model.environment_count + 1:
+        return "the contacts are of another number of environments"
+    return None
+
+
+class FusedStep:
+    """Launches the kernel of a step.
+
+    Attributes:
+        size_class: Bounds that the kernel is compiled for.
+    """
+
+    def __init__(
+        self, model: Model, state: State, control: Control, contact: ContactData, rows: ContactRows
+    ) -> None:
+        """Choose the size class, and put the topology on the device.
+
+        Args:
+            model: Constants; `supports` must be None for it.
+            state: State that the step advances.
+            control: Inputs.
+            contact: Contacts.
+            rows: Impulses of contacts that outlive a step.
+        """
+        kind = model.types[int(model.articulation_type.numpy()[0])]
+        padding = 8
+        self.size_class = _size_class(kind, padding, 1)
+        self.kernel = step_kernel(self.size_class)
+        self._count = model.environment_count
+        self._device = model.device
+        self._table = wp.array(_table(kind, self.size_class, padding), dtype=wp.int32, device=model.device)
+        slots = np.diff(contact.slot_start.numpy())
+        beyond = max(int(slots.max(initial=0)) - LOCAL_CONTACTS, 0)
+        self._spill_stride = beyond * self.size_class.block_size
+        self._spill = wp.empty(
+            max(self._spill_stride * self._count, 1), dtype=wp.float32, device=model.device
+        )
+        self._model, self._state, self._control = model, state, control
+        self._contact, self._rows = contact, rows
+
+    def arguments(
+        self, time_step: wp.array, bounce_threshold: wp.array, substeps: int, velocity_passes: int
+    ) -> tuple[list[Any], list[Any]]:
+        """Inputs and outputs of the kernel."""
+        inputs = [self._table, self._model.data, self._contact, time_step, bounce_threshold]
+        inputs += [substeps, velocity_passes, self._spill_stride]
+        return inputs, [self._state.data, self._control.data, self._rows, self._spill]
+
+    @property
+    def thread_count(self) -> int:
+        """Threads of the launch."""
+        return self._count * self.size_class.lanes
+
+
+def _bound(count: int) -> int:
+    return next(b for b in _BOUNDS if b >= count)
+
+
+def _row_starts(kind: ArticulationType, padding: int) -> npt.NDArray[np.int64]:
+    lengths = np.array([-(-len(c) // padding) * padding for c in kind.chains])
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+
+
+def _size_class(kind: ArticulationType, padding: int, lanes: int) -> SizeClass:
+    velocities = _bound(kind.velocity_count)
+    if lanes == 1:  # stack costs nothing: room for the densest tree of the class
+        entries = int(np.sum(-(-np.arange(1, velocities + 1) // padding) * padding))
+    else:
+        entries = -(-int(_row_starts(kind, padding)[-1]) // 64) * 64
+    return SizeClass(
+        root=kind.root_count,
+        links=_bound(kind.link_count),
+        velocities=velocities,
+        entries=entries,
+        lanes=lanes,
+    )
+
+
+def _stages(depths: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:
+    """Order by depth, and where each depth starts."""
+    order = np.argsort(depths, kind="stable")
+    starts = [int(np.searchsorted(depths[order], d)) for d in range(int(depths.max()) + 1)]
+    return order.tolist(), [*starts, len(depths)]
+
+
+def _table(kind: ArticulationType, size: SizeClass, padding: int) -> npt.NDArray[np.int32]:
+    """Tables of the topology as one array, see `SizeClass.tables`.
+
+    A single lane walks links and velocities in their own order; a group walks them level by level.
+    """
+    places = size.tables
+    table = np.zeros(places["END"], np.int32)
+    root, links, velocities = kind.root_count, kind.link_count, kind.velocity_count
+    starts = _row_starts(kind, padding)
+    if size.lanes == 1:
+        link_order, link_starts = list(range(links)), [0, 1, links]
+        order, stages = list(range(velocities)), [0, velocities]
+    else:
+        depth = np.zeros(links, np.int64)
+        for link in range(1, links):
+            depth[link] = depth[kind.parent[link]] + 1
+        link_order, link_starts = _stages(depth)
+        order, stages = _stages(np.array([len(c) - 1 for c in kind.chains], np.int64))
+    columns: dict[str, Any] = {
+        "COUNTS": [links, velocities, len(link_starts) - 1, len(stages) - 1, int(starts[-1])],
+        "PARENT": kind.parent,
+        "FIRST": root + kind.dof_start,
+        "LAST": kind.link_chain,
+        "ORDER": link_order,
+        "LEVEL": link_starts,
+        "LINK": np.concatenate((np.zeros(root, np.int32), kind.dof_link)),
+        "ROTATIONAL": np.concatenate((np.zeros(root, np.int32), kind.dof_rotational)),
+        "ROW": starts[:-1],
+        "DEPTH": [len(c) - 1 for c in kind.chains],
+        "VORDER": order,
+        "STAGE": stages,
+    }
+    for name, values in columns.items():
+        table[places[name] : places[name] + len(values)] = values
+    for i, chain in enumerate(kind.chains):
+        at = places["CHAIN"] + starts[i]
+        table[at : at + len(chain)] = chain
+    return table
