@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from tensorphys.absent import ARTICULATION_ABSENT
 from tensorphys.body_properties import BodyPropertyView
 from tensorphys.errors import ViewError
 from tensorphys.fields import ARTICULATION_FIELDS
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ArticulationView"]
 
-_DYNAMICS = "the inverse dynamics and joint loads of tensorphys_dynamics"
-_FRICTION = "the joint friction and drive envelope models of tensorphys_dynamics"
-_TENDONS = "the tendons of tensorphys_dynamics"
-_SHAPES = "the compliant contacts of tensorphys_contact"
-
 
 class ArticulationView(BodyPropertyView):
     """Articulations, one row each; made by ``SimulationView.create_articulation_view``.
@@ -38,52 +34,7 @@ class ArticulationView(BodyPropertyView):
     """
 
     _fields: ClassVar[Mapping[str, Field]] = ARTICULATION_FIELDS
-    _absent: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(
-            (
-                "link_accelerations",
-                "dof_projected_joint_forces",
-                "jacobians",
-                "jacobian_shape",
-                "mass_matrices",
-                "mass_matrix_shape",
-                "generalized_mass_matrices",
-                "generalized_mass_matrix_shape",
-                "coriolis_and_centrifugal_forces",
-                "coriolis_and_centrifugal_compensation_forces",
-                "generalized_gravity_forces",
-                "gravity_compensation_forces",
-                "articulation_mass_center",
-                "articulation_centroidal_momentum",
-                "link_incoming_joint_force",
-            ),
-            _DYNAMICS,
-        ),
-        **dict.fromkeys(
-            ("dof_friction_coefficients", "dof_friction_properties", "dof_drive_model_properties"), _FRICTION
-        ),
-        "compliant_material_properties": _SHAPES,
-        **dict.fromkeys(
-            (
-                "max_fixed_tendons",
-                "max_spatial_tendons",
-                *(
-                    f"{kind}_tendon_{name}"
-                    for kind in ("fixed", "spatial")
-                    for name in (
-                        "properties",
-                        "stiffnesses",
-                        "dampings",
-                        "limit_stiffnesses",
-                        "limits",
-                        "rest_lengths",
-                        "offsets",
-                    )
-                ),
-            ),
-            _TENDONS,
-        ),
-    }
+    _absent: ClassVar[Mapping[str, str]] = ARTICULATION_ABSENT
 
     def __init__(self, core: Core, articulations: IntArray | None, layout: Layout | None) -> None:
         super().__init__(core, layout)
@@ -137,30 +88,49 @@ class ArticulationView(BodyPropertyView):
         """Degrees of freedom of the articulation that has most."""
         return max((kind.dof_count for kind in self._metatypes), default=0)
 
-    @cached_property
+    @property
     def prim_paths(self) -> list[str]:
         """Path of the prim with the root schema of each row, whatever prim the pattern matched."""
-        return self._core.catalog.paths(self._articulations)
+        return self._paths["prim"]
 
-    @cached_property
+    @property
     def link_paths(self) -> list[list[str]]:
         """Path of each link of each row."""
-        return self._spread([list(info.labels.link_paths) for info in self._kinds[0]])
+        return self._paths["link"]
 
-    @cached_property
+    @property
     def dof_paths(self) -> list[list[str]]:
         """Path of the joint of each degree of freedom of each row.
 
         The path of a joint with several is followed by the number of the axis, as in ``joint:2`` for Z; with
         ``conventions="runtime"`` it is the path alone.
         """
+        return self._paths["dof"]
+
+    @cached_property
+    def _paths(self) -> dict[str, Any]:
         numbered = self._core.conventions == "documentation"
-        return self._spread([dof_paths_of(info.labels, numbered=numbered) for info in self._kinds[0]])
+        labels = [info.labels for info in self._kinds[0]]
+        return {
+            "prim": self._core.catalog.paths(self._articulations),
+            "link": self._spread([list(kind.link_paths) for kind in labels]),
+            "dof": self._spread([dof_paths_of(kind, numbered=numbered) for kind in labels]),
+        }
 
     def _spread(self, relative: list[list[str]]) -> list[list[str]]:
         """Paths of each row from those of each kind."""
         pairs = zip(self._core.catalog.prefixes(self._articulations), self._kinds[1].tolist(), strict=True)
         return [[prefix + path for path in relative[kind]] for prefix, kind in pairs]
+
+    @property
+    def max_fixed_tendons(self) -> int:
+        """Fixed tendons of the articulation that has most: none, this version simulates no tendons."""
+        return 0
+
+    @property
+    def max_spatial_tendons(self) -> int:
+        """Spatial tendons of the articulation that has most: none, this version simulates no tendons."""
+        return 0
 
     # State.
 

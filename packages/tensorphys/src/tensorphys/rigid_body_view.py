@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tensorphys.absent import RIGID_BODY_ABSENT
 from tensorphys.body_properties import BodyPropertyView
 from tensorphys.fields import RIGID_BODY_FIELDS
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RigidBodyView"]
 
-_DYNAMICS = "the body accelerations and kinematic targets of tensorphys_dynamics"
-_SHAPES = "the compliant contacts of tensorphys_contact"
-_SLEEPING = "the sleeping and disabling of bodies in tensorphys_engine"
-
 
 class RigidBodyView(BodyPropertyView):
     """Rigid bodies, one row each: free ones, kinematic ones and links of articulations.
@@ -30,11 +27,7 @@ class RigidBodyView(BodyPropertyView):
     """
 
     _fields: ClassVar[Mapping[str, Field]] = RIGID_BODY_FIELDS
-    _absent: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("accelerations", "kinematic_targets"), _DYNAMICS),
-        **dict.fromkeys(("disable_simulations", "wake_up"), _SLEEPING),
-        "compliant_material_properties": _SHAPES,
-    }
+    _absent: ClassVar[Mapping[str, str]] = RIGID_BODY_ABSENT
 
     def __init__(self, core: Core, paths: list[str], layout: Layout | None) -> None:
         super().__init__(core, layout)

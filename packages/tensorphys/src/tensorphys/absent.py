@@ -1,0 +1,58 @@
+"""Members of the tensor API that this version does not have, and what each of them waits for.
+
+Names go without ``get_`` and ``set_``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["ARTICULATION_ABSENT", "RIGID_BODY_ABSENT"]
+
+_DYNAMICS = "the inverse dynamics and joint loads of tensorphys_dynamics"
+_FRICTION = "the joint friction and drive envelope models of tensorphys_dynamics"
+_KINEMATIC = "the body accelerations and kinematic targets of tensorphys_dynamics"
+_TENDONS = "the tendons of tensorphys_dynamics"
+_COMPLIANT = "the compliant contacts of tensorphys_contact"
+_SLEEPING = "the sleeping and disabling of bodies in tensorphys_engine"
+
+_TENDON_MEMBERS = (
+    "properties",
+    "stiffnesses",
+    "dampings",
+    "limit_stiffnesses",
+    "limits",
+    "rest_lengths",
+    "offsets",
+)
+
+ARTICULATION_ABSENT: Mapping[str, str] = {
+    "link_accelerations": _DYNAMICS,
+    "dof_projected_joint_forces": _DYNAMICS,
+    "link_incoming_joint_force": _DYNAMICS,
+    "jacobians": _DYNAMICS,
+    "jacobian_shape": _DYNAMICS,
+    "mass_matrices": _DYNAMICS,
+    "mass_matrix_shape": _DYNAMICS,
+    "generalized_mass_matrices": _DYNAMICS,
+    "generalized_mass_matrix_shape": _DYNAMICS,
+    "coriolis_and_centrifugal_forces": _DYNAMICS,
+    "coriolis_and_centrifugal_compensation_forces": _DYNAMICS,
+    "generalized_gravity_forces": _DYNAMICS,
+    "gravity_compensation_forces": _DYNAMICS,
+    "articulation_mass_center": _DYNAMICS,
+    "articulation_centroidal_momentum": _DYNAMICS,
+    "dof_friction_coefficients": _FRICTION,
+    "dof_friction_properties": _FRICTION,
+    "dof_drive_model_properties": _FRICTION,
+    "compliant_material_properties": _COMPLIANT,
+    **{f"{kind}_tendon_{name}": _TENDONS for kind in ("fixed", "spatial") for name in _TENDON_MEMBERS},
+}
+
+RIGID_BODY_ABSENT: Mapping[str, str] = {
+    "accelerations": _KINEMATIC,
+    "kinematic_targets": _KINEMATIC,
+    "disable_simulations": _SLEEPING,
+    "wake_up": _SLEEPING,
+    "compliant_material_properties": _COMPLIANT,
+}
