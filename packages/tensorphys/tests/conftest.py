@@ -256,3 +256,15 @@ def _set_and_look(view: Any, name: str, data: Any, indices: Any) -> None:
 def stages() -> SimpleNamespace:
     """The author of stages and how views are made from them."""
     return SimpleNamespace(Author=Author, Arrays=Arrays, view=_view, set_and_look=_set_and_look, DT=DT)
+
+
+@pytest.fixture(scope="session")
+def author() -> type[Author]:
+    """The author of stages, for fixtures that serve a whole module."""
+    return Author
+
+
+@pytest.fixture(scope="session")
+def open_view() -> Callable[..., Any]:
+    """How views are made from stages, for fixtures that serve a whole module."""
+    return _view
