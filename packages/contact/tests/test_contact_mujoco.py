@@ -108,10 +108,6 @@ def test_distance_of_random_pairs(first: ShapeType, second: ShapeType, device: s
     near = np.isfinite(ours)
     assert near.sum() > 100
     error = ours[near] - theirs[near]
-    if first == second == ShapeType.BOX:
-        # Points of a clipped face may lie a little farther than the nearest corner.
-        assert error.min() > -1e-3 * 0.05
-        assert np.quantile(error, 0.95) < 1e-3 * 0.05
-        assert error.max() < 0.05
-    else:
-        assert np.abs(error).max() < 1.5e-6
+    # Faces of boxes are preferred to edges by 1e-4 of the least half extent.
+    preference = 1e-4 * 0.6 if first == second == ShapeType.BOX else 0.0
+    assert np.abs(error).max() < 1.5e-6 + preference

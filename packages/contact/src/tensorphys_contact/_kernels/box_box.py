@@ -9,10 +9,12 @@ import warp as wp
 
 from .box_clip import clip_faces
 from .gather import pair_rotation, relative_pose, spheres_apart, store_point
+from .plane import box_corner
+from .rounded_box import clamp_to_box
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
-PREFERENCE = wp.constant(1.0e-3)
+PREFERENCE = wp.constant(1.0e-4)
 # Rounding of a projected extent, in extents.
 NOISE = wp.constant(1.0e-6)
 # Sine below which two edges count as parallel; the faces then decide.
@@ -207,25 +209,95 @@ def face_points(
 
 
 @wp.func
+def nearest_corners(
+    r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, p_f: wp.vec3, p_o: wp.vec3, names: int
+):
+    """Nearest points of two boxes apart, given the nearest points of their edges.
+
+    What edges do not hold is a corner over a face.
+    """
+    best = wp.length(p_o - p_f)
+    at_f = p_f
+    at_o = p_o
+    found = names
+    for c in range(8):
+        corner = t + r * box_corner(half_o, c)
+        onto = clamp_to_box(corner, half_f)
+        d = wp.length(corner - onto)
+        if d < best:
+            best = d
+            at_f = onto
+            at_o = corner
+            found = 144 + c
+        corner = box_corner(half_f, c)
+        onto = t + r * clamp_to_box(wp.transpose(r) * (corner - t), half_o)
+        d = wp.length(corner - onto)
+        if d < best:
+            best = d
+            at_f = corner
+            at_o = onto
+            found = 152 + c
+    return at_f, at_o, found
+
+
+@wp.func
+def deepest_pair(
+    r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, code: int, axis_normal: wp.vec3, s: float
+):
+    """Points and normal (f to o) of the least distance, or of the edges that penetrate least.
+
+    Args:
+        code: Edge axis, −1 where a face separates more.
+        s: Largest separation of all axes.
+
+    Returns:
+        Point on f, separation (infinite where nothing is known), normal, and a name.
+    """
+    p_f = wp.vec3()
+    p_o = wp.vec3()
+    name = int(0)
+    inside = bool(False)
+    separation = float(wp.inf)
+    normal = axis_normal
+    if code >= 0:
+        p_f, p_o, name, inside = support_edges(r, t, half_f, half_o, code, axis_normal)
+        separation = wp.dot(normal, p_o - p_f)
+        # Nearly parallel edges leave the place along them to rounding.
+        inside = inside and wp.length(p_o - p_f) - separation < PREFERENCE * wp.min(half_f)
+    if s > 0.0 and not inside:
+        p_f, p_o, name = nearest_edges(r, t, half_f, half_o)
+        p_f, p_o, name = nearest_corners(r, t, half_f, half_o, p_f, p_o, name)
+        separation = wp.length(p_o - p_f)
+        normal = (p_o - p_f) / wp.max(separation, 1.0e-30)
+    return p_f, separation, normal, name
+
+
+@wp.func
 def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limit: float):
     """Manifold of two boxes in the frame of f.
 
+    A face is clipped where it separates as well as the best edge axis to the preference.
+    Where the clipped points miss the deepest one (its corner hangs over the side of the
+    face), that point stands in the last row with a normal of its own.
+
     Returns:
         Rows (point on f, separation), identities ascending with −1 for absent rows,
-        and the normal from f to o.
+        the normal from f to o, and that of the last row.
     """
     points = wp.mat44()
     names = wp.vec4i(-1, -1, -1, -1)
     normal = wp.vec3()
+    last = wp.vec3()
     s_f, axis_f, s_o, axis_o = best_faces(r, t, half_f, half_o)
     least = wp.min(wp.min(half_f), wp.min(half_o))
     band = PREFERENCE * least
     noise = NOISE * (wp.max(half_f) + wp.max(half_o))
-    if wp.max(s_f, s_o) < limit:
+    face = wp.max(s_f, s_o)
+    if face < limit:
         on_f = s_f >= s_o - band - noise
-        face = wp.max(s_f, s_o)
-        s, code, axis_normal = best_edges(r, t, half_f, half_o, face + band)
-        if code < 0:
+        s, code, axis_normal = best_edges(r, t, half_f, half_o, face)
+        deepest = float(wp.inf)
+        if code < 0 or s <= face + band:
             points, names, normal = face_points(
                 r, t, half_f, half_o, on_f, wp.where(on_f, axis_f, axis_o), limit
             )
@@ -234,21 +306,38 @@ def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limi
                 points, names, normal = face_points(
                     r, t, half_f, half_o, not on_f, wp.where(on_f, axis_o, axis_f), limit
                 )
-        if names[3] < 0 and (code < 0 or s < limit):
-            p_f, p_o, name, inside = support_edges(r, t, half_f, half_o, wp.max(code, 0), axis_normal)
-            if code < 0 or (s > 0.0 and not inside):
-                p_f, p_o, name = nearest_edges(r, t, half_f, half_o)
-            normal = axis_normal
-            separation = wp.dot(normal, p_o - p_f)
-            if code < 0 or s > 0.0:
-                separation = wp.length(p_o - p_f)
-                normal = (p_o - p_f) / separation
-            if separation < limit and (s > 0.0 or code >= 0):
+            for k in range(4):
+                if names[k] >= 0:
+                    deepest = wp.min(deepest, points[k, 3])
+        last = normal
+        if deepest > s + band + noise and (s > 0.0 or code >= 0):
+            p_f, separation, way, name = deepest_pair(r, t, half_f, half_o, code, axis_normal, s)
+            if separation < wp.min(limit, deepest - band):
+                points, names = with_last(points, names)
                 names[3] = EDGE_FEATURE + name
+                last = way
                 for k in range(3):
                     points[3, k] = p_f[k]
                 points[3, 3] = separation
-    return points, names, normal
+    return points, names, normal, last
+
+
+@wp.func
+def with_last(points: wp.mat44, names: wp.vec4i):
+    """Free the last row: rows move down by one, the shallowest of four is given up."""
+    drop = int(0)
+    if names[0] >= 0:
+        for k in range(1, 4):
+            if points[k, 3] > points[drop, 3]:
+                drop = k
+    moved = points
+    named = names
+    for k in range(3):
+        if k >= drop:
+            named[k] = names[k + 1]
+            for c in range(4):
+                moved[k, c] = points[k + 1, c]
+    return moved, named
 
 
 @wp.kernel
@@ -286,12 +375,13 @@ def collide_boxes(
     t = wp.transform_get_translation(x)
     q = wp.transform_get_rotation(x)
     count = int(0)
-    points, names, n = box_manifold(wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit)
+    points, names, face_normal, last_normal = box_manifold(wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit)
     q_f = pair_rotation(shape_body[f], body_pose, local_f)
     for k in range(4):
         if names[k] >= 0:
             p = wp.vec3(points[k, 0], points[k, 1], points[k, 2])
             separation = points[k, 3]
+            n = wp.where(k == 3, last_normal, face_normal)
             store_point(
                 slot_start[pair] + count,
                 wp.where(f < o, 0, 1),

@@ -173,7 +173,7 @@ def clip_faces(
     v = wp.vec3(rotation[0, b2], rotation[1, b2], rotation[2, b2]) * half_i[b2]
     hx = half_r[a1]
     hy = half_r[a2]
-    band = 1.0e-3 * wp.min(wp.min(hx, hy), wp.min(half_i[b1], half_i[b2]))
+    band = 1.0e-4 * wp.min(wp.min(hx, hy), wp.min(half_i[b1], half_i[b2]))
     x = vec8()
     y = vec8()
     name = vec8i()
