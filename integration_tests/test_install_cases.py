@@ -2,13 +2,15 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
 
 import pytest
 
-PANDA = pathlib.Path(__file__).resolve().parents[1] / "examples" / "panda" / "panda.usdc"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PANDA = ROOT / "examples" / "panda" / "panda.usdc"
 
 # What a machine may lack. A library that is hidden fails to import exactly as one that is not installed.
 HIDE = """
@@ -57,6 +59,51 @@ def test_torch_frontend_without_torch_says_how_to_install_it() -> None:
             print(json.dumps(str(error)))
     """
     assert "pip install" in str(run_hidden(program, "torch"))
+
+
+def without_usd() -> list[str]:
+    """Import names of the packages that declare neither a USD library nor a package that does."""
+    declared = {}
+    for folder in sorted((ROOT / "packages").iterdir()):
+        text = (folder / "pyproject.toml").read_text(encoding="utf-8")
+        name = re.search(r'^name = "(.*)"', text, re.M)
+        block = re.search(r"^dependencies = \[(.*?)^\]", text, re.M | re.S)
+        assert name is not None
+        found = re.findall(r'"([A-Za-z0-9-]+)', block.group(1)) if block else []
+        declared[name.group(1)] = set(found)
+    needs = {"usd-core", "usd-exchange"}
+    while more := {name for name, found in declared.items() if found & needs} - needs:
+        needs |= more
+    return [name.replace("-", "_") for name in declared if name not in needs]
+
+
+def test_only_the_usd_package_and_what_stands_on_it_need_a_usd_library() -> None:
+    found = set(without_usd())
+    assert {"tensorphys_patterns", "tensorphys_contact", "tensorphys_dynamics", "tensorphys_engine"} <= found
+    assert "tensorphys_usd" not in found
+
+
+@pytest.mark.parametrize("module", without_usd())
+def test_packages_that_declare_no_usd_library_import_without_one(module: str) -> None:
+    program = f"import json, {module}\nprint(json.dumps({module}.__name__))"
+    assert run_hidden(program, "pxr") == module
+
+
+def test_on_aarch64_another_wheel_brings_the_usd_library() -> None:
+    """usd-core has no wheel for Linux on aarch64; a marker chooses usd-exchange there, and never both."""
+    markers = pytest.importorskip("packaging.markers", reason="packaging evaluates the markers")
+    text = (ROOT / "packages" / "usd" / "pyproject.toml").read_text(encoding="utf-8")
+    chosen = dict(re.findall(r'"(usd-(?:core|exchange))[^;"]*; ([^"]*)"', text))
+    assert set(chosen) == {"usd-core", "usd-exchange"}
+    for system, machine, expected in (
+        ("linux", "aarch64", "usd-exchange"),
+        ("linux", "x86_64", "usd-core"),
+        ("darwin", "arm64", "usd-core"),
+        ("win32", "AMD64", "usd-core"),
+    ):
+        environment = {"sys_platform": system, "platform_machine": machine}
+        taken = [name for name, marker in chosen.items() if markers.Marker(marker).evaluate(environment)]
+        assert taken == [expected], (system, machine)
 
 
 PARSE = f"""
