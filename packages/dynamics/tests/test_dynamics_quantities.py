@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from tensorphys_dynamics import Quantities, Solver
 from tensorphys_dynamics._reference import Tree, dynamics, rotation
 from tensorphys_dynamics.testing import model_of, random_state, random_tree
@@ -19,9 +20,7 @@ def test_mass_matrix_and_jacobian_equal_the_twin(device, links, fixed_base):
     tree = random_tree(links, links, fixed_base=fixed_base)
     root, q, v = random_state(links, tree)
     model, state, control = model_of(tree, device, copies=2)
-    state.set_initial(
-        root_pose=np.tile(root, (2, 1)), velocity=np.tile(v, 2), dof_position=np.tile(q, 2)
-    )
+    state.set_initial(root_pose=np.tile(root, (2, 1)), velocity=np.tile(v, 2), dof_position=np.tile(q, 2))
     Solver(model, state, control).update_kinematics()
     quantities = Quantities(model, state)
     expected = dynamics(tree, root, q, v, np.array([0.0, 0.0, -9.81]))
@@ -53,7 +52,11 @@ def pinocchio_of(pin, tree: Tree):
             placement = placement * rest
             for dof in dofs[link]:
                 anchor = pin.SE3(np.eye(3), tree.dof_anchor[dof])
-                kind = pin.JointModelRevoluteUnaligned if tree.dof_rotational[dof] else pin.JointModelPrismaticUnaligned
+                kind = (
+                    pin.JointModelRevoluteUnaligned
+                    if tree.dof_rotational[dof]
+                    else pin.JointModelPrismaticUnaligned
+                )
                 joint = model.addJoint(joint, kind(tree.dof_axis[dof]), placement * anchor, f"dof{dof}")
                 placement = anchor.inverse()
                 order.append(dof)
@@ -107,6 +110,8 @@ def test_twin_equals_pinocchio(seed, fixed_base):
     accel = np.zeros(len(v))
     if nr:
         w = v[3:6]
-        accel[:3] = turn.T @ (-np.cross(w, np.cross(w, turn @ tree.com[0]))) - np.cross(turn.T @ w, head_v[:3])
+        accel[:3] = turn.T @ (-np.cross(w, np.cross(w, turn @ tree.com[0]))) - np.cross(
+            turn.T @ w, head_v[:3]
+        )
     force = pin.rnea(model, data, pin_q, pin_v, accel)
     assert normwise(change.T @ force, ours.bias) < 1e-9

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+
 from tensorphys_dynamics import Solver
 from tensorphys_dynamics._reference import Tree, dynamics, energy
 from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_state, random_tree
@@ -32,7 +33,9 @@ def chain(links, *, fixed_base=True, rotational=True, axis=(0.0, 1.0, 0.0)):
     )
 
 
-def simulate(tree, device, steps, *, root=ORIGIN, q=None, v=None, gravity=GRAVITY, targets=None, every=1, **dof):
+def simulate(
+    tree, device, steps, *, root=ORIGIN, q=None, v=None, gravity=GRAVITY, targets=None, every=1, **dof
+):
     """Root poses, joint positions and velocities after each `every`-th step, the start first."""
     model, state, control = model_of(tree, device, gravity=tuple(gravity), **dof)
     q = np.zeros(model.dof_count) if q is None else q
@@ -238,7 +241,9 @@ def ball(device, *, height, restitution=0.0, friction=0.5, velocity=None):
     contacts = SpheresOnPlane(
         model, link=[0], center=[[0, 0, 0]], radius=[0.1], friction=friction, restitution=restitution
     )
-    state.set_initial(root_pose=[[0, 0, height, 0, 0, 0, 1]], velocity=np.zeros(6) if velocity is None else velocity)
+    state.set_initial(
+        root_pose=[[0, 0, height, 0, 0, 0, 1]], velocity=np.zeros(6) if velocity is None else velocity
+    )
     solver = Solver(model, state, control, contacts, time_step=DT)
     solver.update_kinematics()
     return state, solver, contacts
@@ -276,7 +281,9 @@ def test_step_repeats_bit_for_bit_and_does_not_depend_on_the_neighbours(device):
     def run(copies, index):
         model, state, control = model_of(tree, device, copies=copies)
         rng = np.random.default_rng(0)
-        roots, qs, vs = (np.tile(x, (copies, 1)) + rng.normal(size=(copies, len(x))) * 0.1 for x in (root, q, v))
+        roots, qs, vs = (
+            np.tile(x, (copies, 1)) + rng.normal(size=(copies, len(x))) * 0.1 for x in (root, q, v)
+        )
         roots[index], qs[index], vs[index] = root, q, v
         roots[:, 3:] /= np.linalg.norm(roots[:, 3:], axis=1, keepdims=True)
         state.set_initial(root_pose=roots, velocity=vs.ravel(), dof_position=qs.ravel())

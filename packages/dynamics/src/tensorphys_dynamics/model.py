@@ -76,6 +76,31 @@ class Model:
         articulation_velocity_start, articulation_type: Where each articulation stands.
     """
 
+    gravity: wp.array[wp.vec3]
+    link_rest_pose: wp.array[wp.transform]
+    link_mass: wp.array[wp.float32]
+    link_com: wp.array[wp.vec3]
+    link_inertia: wp.array[wp.mat33]
+    link_gravity: wp.array[wp.float32]
+    link_linear_damping: wp.array[wp.float32]
+    link_angular_damping: wp.array[wp.float32]
+    link_max_linear_velocity: wp.array[wp.float32]
+    link_max_angular_velocity: wp.array[wp.float32]
+    link_max_depenetration_velocity: wp.array[wp.float32]
+    dof_axis: wp.array[wp.vec3]
+    dof_anchor: wp.array[wp.vec3]
+    dof_armature: wp.array[wp.float32]
+    dof_lower: wp.array[wp.float32]
+    dof_upper: wp.array[wp.float32]
+    dof_drive_type: wp.array[wp.int32]
+    dof_stiffness: wp.array[wp.float32]
+    dof_damping: wp.array[wp.float32]
+    dof_max_force: wp.array[wp.float32]
+    dof_max_velocity: wp.array[wp.float32]
+    dof_passive_stiffness: wp.array[wp.float32]
+    dof_passive_damping: wp.array[wp.float32]
+    dof_spring_reference: wp.array[wp.float32]
+
     def __init__(
         self,
         *,

@@ -120,7 +120,7 @@ class Solver:
             inputs = [m.tables, m.data, self.control.data, *timing, int(substep == 0)]
             self._launch(smooth.smooth_substep, m.articulation_count, inputs, [state, scratch])
             if self._slots:
-                inputs = [m.tables, state, scratch, contact]
+                inputs = [m.tables, m.data, state, scratch, contact]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
             inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
             outputs = [state, scratch, self._rows]
@@ -168,7 +168,7 @@ def _contact_rows(model: Model, slots: int) -> ContactRows:
     r.arm = wp.zeros(2 * slots, dtype=wp.vec3, device=device)
     for name in ("tangent", "coupling", "prescribed", "impulse", "total", "previous_force"):
         setattr(r, name, wp.zeros(slots, dtype=wp.vec3, device=device))
-    for name in ("separation", "approach", "bounce", "normal_total"):
+    for name in ("separation", "compliance", "push", "approach", "bounce", "normal_total"):
         setattr(r, name, wp.zeros(slots, dtype=wp.float32, device=device))
     r.previous_count = wp.zeros(model.environment_count, dtype=wp.int32, device=device)
     r.previous_key = wp.zeros(slots, dtype=wp.int64, device=device)

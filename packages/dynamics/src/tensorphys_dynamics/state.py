@@ -33,6 +33,21 @@ class State:
         previous_torque: What the integrator carries from one substep to the next, see `docs/architecture.md`.
     """
 
+    root_pose: wp.array[wp.transform]
+    root_velocity: wp.array[wp.spatial_vector]
+    velocity: wp.array[wp.float32]
+    dof_position: wp.array[wp.float32]
+    half_kick: wp.array[wp.float32]
+    root_synced: wp.array[wp.int32]
+    fresh: wp.array[wp.int32]
+    dof_saturation: wp.array[wp.int32]
+    dof_limit_force: wp.array[wp.float32]
+    link_pose: wp.array[wp.transform]
+    link_velocity: wp.array[wp.spatial_vector]
+    previous_actuation: wp.array[wp.float32]
+    previous_force: wp.array[wp.vec3]
+    previous_torque: wp.array[wp.vec3]
+
     def __init__(self, model: Model) -> None:
         n, device = model, model.device
         shapes: dict[str, tuple[Any, int]] = {
@@ -116,6 +131,12 @@ class Control:
         link_force, link_torque: External wrench about the link's centre of mass, environment axes [N, N m], for
             one step; the step clears it, vec3, [link_count].
     """
+
+    position_target: wp.array[wp.float32]
+    velocity_target: wp.array[wp.float32]
+    actuation: wp.array[wp.float32]
+    link_force: wp.array[wp.vec3]
+    link_torque: wp.array[wp.vec3]
 
     def __init__(self, model: Model) -> None:
         self.data = ControlData()

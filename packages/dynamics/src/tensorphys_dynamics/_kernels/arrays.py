@@ -168,6 +168,8 @@ class ContactRows:
     inverse: wp.array[wp.vec4]  # (1/A_nn, and the inverse of the tangential 2×2 block: xx, xy, yy)
     coupling: wp.array[wp.vec3]  # (A_tn, A_sn, largest eigenvalue of the tangential block)
     prescribed: wp.array[wp.vec3]  # relative velocity from prescribed roots
+    compliance: wp.array[wp.float32]  # of the normal row, 0 where it is regular
+    push: wp.array[wp.float32]  # bound of the speed that removes penetration
     approach: wp.array[wp.float32]  # relative normal velocity before the substep
     bounce: wp.array[wp.float32]  # separating speed asked for by restitution, 0 where none
     impulse: wp.array[wp.vec3]  # (normal, tangent, second tangent) in the substep

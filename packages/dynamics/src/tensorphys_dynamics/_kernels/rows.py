@@ -18,6 +18,14 @@ from tensorphys_spatial.device import orthonormal_basis
 
 wp.set_module_options({"enable_backward": False})
 
+# A penetrated contact is a spring of damping ratio 3 and frequency 1 / h rad/s: stiff against the substep, yet the
+# impulse it is started with decays, without which one pass over a stack keeps feeding its own error
+# (docs/architecture.md). Of the penetration PUSH is removed in a substep, of the impulse SOFT decays.
+DAMPING_RATIO = 3.0
+PUSH = wp.constant(1.0 / (2.0 * DAMPING_RATIO + 1.0))
+SINGULAR = wp.constant(0.02)
+SOFT = wp.constant(1.0 / (2.0 + 2.0 * DAMPING_RATIO))
+
 
 @wp.func
 def end_tables(t: Tables, body: int):
@@ -129,14 +137,34 @@ def write_inverse(r: ContactRows, slot: int, a: wp.mat33):
     axy = a[1, 2]
     determinant = axx * ayy - axy * axy
     largest = 0.5 * (axx + ayy) + wp.sqrt(0.25 * (axx - ayy) * (axx - ayy) + axy * axy)
-    normal = wp.where(a[0, 0] > 1.0e-9 * trace and a[0, 0] > 0.0, 1.0 / wp.max(a[0, 0], 1.0e-30), 0.0)
+    # A normal along which the contact hardly moves would need any impulse to move it; below a share of the response
+    # across it the contact is compliant instead.
+    compliance = wp.max(SINGULAR * trace - a[0, 0], 0.0)
+    normal = wp.where(
+        a[0, 0] > 1.0e-9 * trace and a[0, 0] > 0.0, 1.0 / wp.max(a[0, 0] + compliance, 1.0e-30), 0.0
+    )
+    r.compliance[slot] = compliance
     r.inverse[slot] = wp.vec4(normal, ayy / determinant, -axy / determinant, axx / determinant)
     r.coupling[slot] = wp.vec3(a[0, 1], a[0, 2], largest)
+
+
+@wp.func
+def push_bound(m: ModelData, body0: int, body1: int, a: wp.mat33):
+    """Bound of the speed that removes penetration: the least of the two bodies', and less where the contact is much
+    harder to move along its normal than across it, so that the push never costs more energy than there."""
+    bound = float(1.0e30)
+    if body0 >= 0:
+        bound = m.link_max_depenetration_velocity[body0]
+    if body1 >= 0:
+        bound = wp.min(bound, m.link_max_depenetration_velocity[body1])
+    ratio = 3.0 * a[0, 0] / wp.max(a[0, 0] + a[1, 1] + a[2, 2], 1.0e-30)
+    return bound * wp.sqrt(wp.min(ratio, 1.0))
 
 
 @wp.kernel
 def contact_rows(
     t: Tables,
+    m: ModelData,
     s: StateData,
     w: Scratch,
     k: ContactData,
@@ -162,7 +190,9 @@ def contact_rows(
     moved = basis * (prescribed_velocity(t, s, end0, lever0) - prescribed_velocity(t, s, end1, lever1))
     solve_end(t, w, r, 2 * slot, end0)
     solve_end(t, w, r, 2 * slot + 1, end1)
-    write_inverse(r, slot, inverse_inertia(t, r, slot, end0, end1))
+    a = inverse_inertia(t, r, slot, end0, end1)
+    write_inverse(r, slot, a)
+    r.push[slot] = push_bound(m, body0, body1, a)
     r.ends[2 * slot] = end0
     r.ends[2 * slot + 1] = end1
     r.tangent[slot] = t1

@@ -15,18 +15,13 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.rows import PUSH, SOFT
 from tensorphys_dynamics._kernels.smooth import LOADED_SATURATION
 
 wp.set_module_options({"enable_backward": False})
 
-# A penetrated contact is a spring of damping ratio 3 and frequency 1 / h rad/s: stiff against the substep, yet the
-# impulse it is started with decays, without which one pass over a stack keeps feeding its own error
-# (docs/architecture.md). Of the penetration PUSH is removed in a substep, of the impulse SOFT decays.
-DAMPING_RATIO = 3.0
-PUSH = wp.constant(1.0 / (2.0 * DAMPING_RATIO + 1.0))
 # A joint that starts outside of its limits returns at this rate [1/s].
 RECOVERY = wp.constant(10.0)
-SOFT = wp.constant(1.0 / (2.0 + 2.0 * DAMPING_RATIO))
 
 
 @wp.func
@@ -80,7 +75,7 @@ def friction(
 
 
 @wp.func
-def contact_target(m: ModelData, k: ContactData, r: ContactRows, slot: int, h: float, biased: int):
+def contact_target(r: ContactRows, slot: int, h: float, biased: int):
     """Separating speed that the normal row asks for at least."""
     separation = r.separation[slot]
     target = float(0.0)
@@ -93,12 +88,7 @@ def contact_target(m: ModelData, k: ContactData, r: ContactRows, slot: int, h: f
     elif separation > 0.0:
         target = -separation / h
     else:
-        bound = float(1.0e30)
-        if k.body0[slot] >= 0:
-            bound = m.link_max_depenetration_velocity[k.body0[slot]]
-        if k.body1[slot] >= 0:
-            bound = wp.min(bound, m.link_max_depenetration_velocity[k.body1[slot]])
-        target = wp.min(-PUSH * separation / h, bound)
+        target = wp.min(-PUSH * separation / h, r.push[slot])
     return target
 
 
@@ -111,9 +101,8 @@ def solve_contact(
     old = r.impulse[slot]
     inverse = r.inverse[slot]
     soft = wp.where(biased == 1 and r.separation[slot] <= 0.0, SOFT, 0.0)
-    normal = wp.max(
-        0.0, (1.0 - soft) * (old[0] - (v[0] - contact_target(m, k, r, slot, h, biased)) * inverse[0])
-    )
+    error = v[0] - contact_target(r, slot, h, biased) + r.compliance[slot] * old[0]
+    normal = wp.max(0.0, (1.0 - soft) * (old[0] - error * inverse[0]))
     dn = normal - old[0]
     tangential = friction(
         old, v, dn, inverse, r.coupling[slot], normal, k.static_friction[slot], k.dynamic_friction[slot]

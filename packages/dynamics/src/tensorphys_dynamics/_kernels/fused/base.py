@@ -10,11 +10,11 @@ struct Q { float x, y, z, w; };
 struct Scratch {
   float root[7];                     // pose of the root link
   float joint[6];                    // momentum of the joint velocities alone
-  float rot[LB][4], pos[LB][3];      // link rotation; origin relative to that of the root
+  float rot[LB][4], pos[LB + 1][3];  // link rotation; origin relative to that of the root
   float com[LB][3], inertia[LB][6];  // centre of mass relative to that of the root; xx yy zz xy xz yz about it
   float rate[LB][12];                // angular and linear velocity, then their velocity-product rates
   float sub[LB][16];                 // of the subtree: mass, moment 3, inertia 6, force 3, torque 3
-  float motion[VB][6];               // linear, angular motion of each velocity index
+  float motion[VB + 1][6];           // linear, angular motion of each velocity index
   float q[VB], v[VB], half_kick[VB], force[VB], kick[VB], free_v[VB], sine[VB], cosine[VB];
   float inverse_root[VB], gain[VB], drive[VB], limit_force[VB], limit_impulse[VB], slack[VB], row_mass[VB];
   float u[UB], drift[UB];            // D^1/2 L v after the last and after the biased pass

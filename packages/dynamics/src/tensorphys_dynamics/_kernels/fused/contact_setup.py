@@ -111,7 +111,7 @@ auto prescribed_velocity = [&](int slot) {
 ROW_HEAD = 20
 HEAD = r"""
 enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, COUPLE_X = 7, COUPLE_Y = 8, SLIDE = 9, BIASED = 10,
-       BOUNCE = 11, SOFTNESS = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19 };
+       BOUNCE = 11, SOFTNESS = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19, COMPLIANCE = 20 };
 auto contact_head = [&](float* row, int slot, const Contact& o, float approach, float ann, float atn, float asn,
                         float axx, float axy, float ayy) {
   const float* impulse = (const float*)&r.impulse.data[slot];
@@ -122,7 +122,9 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
   axx += regular;
   ayy += regular;
   const float over = 1.0f / (axx * ayy - axy * axy), difference = axx - ayy;
-  row[NORMAL] = ann > 1.0e-9f * trace && ann > 0.0f ? 1.0f / greater(ann, 1.0e-30f) : 0.0f;
+  // compliant where the contact hardly moves along its normal
+  row[COMPLIANCE] = greater(SINGULAR * trace - ann, 0.0f);
+  row[NORMAL] = ann > 1.0e-9f * trace && ann > 0.0f ? 1.0f / greater(ann + row[COMPLIANCE], 1.0e-30f) : 0.0f;
   row[TXX] = ayy * over;
   row[TXY] = -axy * over;
   row[TYY] = axx * over;
@@ -143,7 +145,9 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
     const int body0 = k.body0.data[slot], body1 = k.body1.data[slot];
     if (body0 >= 0) bound = m.link_max_depenetration_velocity.data[body0];
     if (body1 >= 0) bound = lesser(bound, m.link_max_depenetration_velocity.data[body1]);
-    row[BIASED] = lesser(-PUSH * gap / h, bound);
+    // never more energy than a push across the contact would cost
+    const float ratio = 3.0f * ann / greater(ann + trace, 1.0e-30f);
+    row[BIASED] = lesser(-PUSH * gap / h, bound * sqrtf(lesser(ratio, 1.0f)));
     row[SOFTNESS] = SOFT;
   }
   row[STICK_MU] = k.static_friction.data[slot];

@@ -124,14 +124,15 @@ auto factorize = [&]() {
     const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
     const float over = 1.0f / row[depth], x = w->kick[i];
     w->inverse_root[i] = sqrtf(over);
+    // the row stays M's until all others have had it: a scalar store among vector loads would stall each of them
     for (int p = depth - 1; p >= 0; p--) {
       const int j = tab(chain + p);
       float* other = w->factor + row_start(j);
       const float ratio = row[p] * over;
       for (int q = 0; q <= p; q += 8) *(F8*)(other + q) = *(F8*)(other + q) - *(F8*)(row + q) * ratio;
       w->kick[j] -= ratio * x;
-      row[p] = ratio;
     }
+    for (int q = 0; q < depth; q += 8) *(F8*)(row + q) = *(F8*)(row + q) * over;
   }
 };
 """

@@ -28,6 +28,51 @@ auto half_angles = [&]() {
 };
 """
 
+# Vectors and quaternions of the walk along the chains: four-vectors on the CPU (lane 3 of a vector means nothing, and
+# a store spills into the next item, which is written later), plain structs in a group.
+CHAIN_ALGEBRA_CPU = r"""
+auto turn3 = [](F4 a) { return __builtin_shufflevector(a, a, 1, 2, 0, 3); };
+auto take = [](const float* p) { return F4{p[0], p[1], p[2], 0.0f}; };
+auto take4 = [](const float* p) { return *(const F4*)p; };
+auto put = [](float* p, F4 a) { *(F4*)p = a; };
+auto put_q = put;
+auto cross4 = [&](F4 a, F4 b) { return turn3(a * turn3(b) - turn3(a) * b); };
+auto rotate4 = [&](F4 q, F4 a) {
+  F4 t = cross4(q, a);
+  t += t;
+  return a + t * q[3] + cross4(q, t);
+};
+auto multiply4 = [](F4 a, F4 b) {
+  const F4 sign = F4{1, 1, 1, -1};
+  F4 ax = __builtin_shufflevector(a, a, 0, 1, 2, 0), bx = __builtin_shufflevector(b, b, 3, 3, 3, 0);
+  F4 ay = __builtin_shufflevector(a, a, 1, 2, 0, 1), by = __builtin_shufflevector(b, b, 2, 0, 1, 1);
+  F4 az = __builtin_shufflevector(a, a, 2, 0, 1, 2), bz = __builtin_shufflevector(b, b, 1, 2, 0, 2);
+  return b * a[3] - az * bz + sign * (ax * bx + ay * by);
+};
+auto normalize4 = [](F4 q) {
+  F4 n = q * q;
+  n += __builtin_shufflevector(n, n, 1, 0, 3, 2);
+  const float square = n[0] + n[2];
+  return q * (square > 0.9995f && square < 1.0005f ? 1.5f - 0.5f * square : 1.0f / sqrtf(square));
+};
+auto turned4 = [](F4 axis, float sn, float cs) {
+  F4 q = axis * sn;
+  q[3] = cs;
+  return q;
+};
+"""
+CHAIN_ALGEBRA_LANES = r"""
+auto take = load;
+auto take4 = load_q;
+auto put = store;
+auto put_q = store_q;
+auto cross4 = cross;
+auto rotate4 = rotate;
+auto multiply4 = multiply;
+auto normalize4 = normalize;
+auto turned4 = [](V axis, float sn, float cs) { return Q{axis.x * sn, axis.y * sn, axis.z * sn, cs}; };
+"""
+
 POSES = r"""
 // Link poses and joint motions about the root's centre of mass; centres of mass and inertias in environment axes.
 auto poses = [&]() {
@@ -42,26 +87,32 @@ auto poses = [&]() {
     for (int o = tab(T_LEVEL + level) + lane; o < tab(T_LEVEL + level + 1); o += G) {
       int l = tab(T_ORDER + o), parent = tab(T_PARENT + l);
       const float* rest = (const float*)&m.link_rest_pose.data[link0 + l];
-      Q r = load_q(w->rot[parent]);
-      V p = load(w->pos[parent]) + rotate(r, load(rest));
-      r = normalize(multiply(r, load_q(rest + 3)));
+      auto r = take4(w->rot[parent]);
+      auto p = take(w->pos[parent]) + rotate4(r, take(rest));
+      r = normalize4(multiply4(r, take4(rest + 3)));
       for (int i = tab(T_FIRST + l); i < tab(T_FIRST + l + 1); i++) {
-        V local = load((const float*)&m.dof_axis.data[dof0 + i]), axis = rotate(r, local);
+        auto local = take((const float*)&m.dof_axis.data[dof0 + i]);
+        auto axis = rotate4(r, local);
         if (tab(T_ROTATIONAL + i)) {
-          V anchor = load((const float*)&m.dof_anchor.data[dof0 + i]), pivot = p + rotate(r, anchor);
-          float sn = w->sine[i];
-          r = multiply(r, Q{local.x * sn, local.y * sn, local.z * sn, w->cosine[i]});
-          p = pivot - rotate(r, anchor);
-          store(w->motion[i], cross(pivot - origin, axis));
-          store(w->motion[i] + 3, axis);
+          const float* at = (const float*)&m.dof_anchor.data[dof0 + i];
+          const auto turned = multiply4(r, turned4(local, w->sine[i], w->cosine[i]));
+          auto pivot = p;
+          if (at[0] != 0.0f || at[1] != 0.0f || at[2] != 0.0f) {
+            const auto anchor = take(at);
+            pivot = p + rotate4(r, anchor);
+            p = pivot - rotate4(turned, anchor);
+          }
+          r = turned;
+          put(w->motion[i], cross4(pivot - take(&origin.x), axis));
+          put(w->motion[i] + 3, axis);
         } else {
           p = p + axis * w->q[i];
-          store(w->motion[i], axis);
+          put(w->motion[i], axis);
           store(w->motion[i] + 3, V{0, 0, 0});
         }
       }
-      store_q(w->rot[l], r);
-      store(w->pos[l], p);
+      put_q(w->rot[l], r);
+      put(w->pos[l], p);
     }
     SYNC();
   }

@@ -17,8 +17,9 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
 )
 from tensorphys_dynamics._kernels.fused import base, contact_cpu, contact_setup, mass, motion, sweep
+from tensorphys_dynamics._kernels.rows import PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import UNBOUNDED
-from tensorphys_dynamics._kernels.sweep import PUSH, RECOVERY, SOFT
+from tensorphys_dynamics._kernels.sweep import RECOVERY
 
 wp.set_module_options({"enable_backward": False})
 
@@ -128,7 +129,7 @@ def _constants(size: SizeClass) -> str:
         "HEAD_SIZE": contact_setup.ROW_HEAD + 4,
         **{f"T_{name}": place for name, place in size.tables.items()},
     }
-    floats = {"PUSH": PUSH, "RECOVERY": RECOVERY, "SOFT": SOFT, "UNBOUNDED": UNBOUNDED}
+    floats = {"PUSH": PUSH, "RECOVERY": RECOVERY, "SINGULAR": SINGULAR, "SOFT": SOFT, "UNBOUNDED": UNBOUNDED}
     lines = [f"constexpr int {name} = {value};" for name, value in numbers.items()]
     lines += [f"constexpr float {name} = {float(value)!r}f;" for name, value in floats.items()]
     return "\n".join(lines)
@@ -136,7 +137,7 @@ def _constants(size: SizeClass) -> str:
 
 def source(size: SizeClass) -> str:
     """The C++ body for a class."""
-    scratch = base.SCRATCH.replace("};\n\"", "")
+    scratch = base.SCRATCH.replace('};\n"', "")
     head, _, tail = scratch.rpartition("};")
     scratch = head + "  float blocks[LOCAL_CONTACTS][BLOCK];  // rows of contacts\n};" + tail
     step = (
@@ -155,6 +156,7 @@ def source(size: SizeClass) -> str:
             base.ALGEBRA,
             base.SETTING,
             motion.HALF_ANGLES_CPU,
+            motion.CHAIN_ALGEBRA_CPU,
             motion.POSES,
             motion.LINK_MASSES,
             motion.VELOCITIES,
