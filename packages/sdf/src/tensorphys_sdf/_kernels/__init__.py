@@ -1,0 +1,1 @@
+"""Kernels of tensorphys_sdf, private to the package."""
