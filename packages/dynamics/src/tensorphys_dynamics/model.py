@@ -108,7 +108,7 @@ class Model:
         articulation_type: npt.NDArray[np.int32],
         articulation_environment: npt.NDArray[np.int32],
         environment_count: int,
-        device: wp.context.Device,
+        device: wp.Device,
     ) -> None:
         self.device = device
         self.types = tuple(types)
@@ -237,7 +237,7 @@ def build_model(
     link: Mapping[str, npt.ArrayLike],
     dof: Mapping[str, npt.ArrayLike],
     gravity: npt.ArrayLike = (0.0, 0.0, -9.81),
-    device: str | wp.context.Device | None = None,
+    device: str | wp.Device | None = None,
 ) -> Model:
     """Build the model of all articulations of all environments.
 

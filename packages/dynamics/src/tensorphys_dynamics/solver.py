@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import warp as wp
 
@@ -181,7 +181,7 @@ def create_scratch(model: Model) -> Scratch:
     articulation = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift", "loaded")
     entry = ("mass_entry", "factor_entry", "dof_row")
     data = Scratch()
-    for name, kind in Scratch.vars.items():
+    for name, kind in cast(Any, Scratch).vars.items():
         if name in articulation:
             count = model.articulation_count
         elif name in entry:
