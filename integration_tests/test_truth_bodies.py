@@ -102,7 +102,7 @@ def flip_time(inertia, spin):
 
 def test_box_sticks_below_the_friction_angle(author, host, measure, device):
     path = slide(author, host, device, 26.0, 720)
-    measure("box on 26°, µ = 0.5: way in 3 s [m]", np.linalg.norm(path[-1] - path[0]), 1e-3, "m")
+    measure("box on 26°, µ = 0.5: way in 3 s", np.linalg.norm(path[-1] - path[0]), 1e-3, "m")
 
 
 def test_box_slides_above_the_friction_angle(author, host, measure, device):
