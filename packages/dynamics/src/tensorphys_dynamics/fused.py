@@ -64,15 +64,17 @@ class FusedStep:
             rows: Impulses of contacts that outlive a step.
         """
         kind = model.types[int(model.articulation_type.numpy()[0])]
-        padding = 8
-        self.size_class = _size_class(kind, padding, 1)
+        slots = int(np.diff(contact.slot_start.numpy()).max(initial=0))
+        self.size_class = choose_size_class(kind, slots, cuda=model.device.is_cuda)
+        padding = 8 if self.size_class.wide else 1
         self.kernel = step_kernel(self.size_class)
         self._count = model.environment_count
         self._device = model.device
         self._table = wp.array(_table(kind, self.size_class, padding), dtype=wp.int32, device=model.device)
-        slots = np.diff(contact.slot_start.numpy())
-        beyond = max(int(slots.max(initial=0)) - LOCAL_CONTACTS, 0)
-        self._spill_stride = beyond * self.size_class.block_size
+        if self.size_class.wide:
+            self._spill_stride = max(slots - LOCAL_CONTACTS, 0) * self.size_class.block_size
+        else:
+            self._spill_stride = slots * self.size_class.longest_block + self.size_class.entries + 8
         self._spill = wp.empty(
             max(self._spill_stride * self._count, 1), dtype=wp.float32, device=model.device
         )
@@ -102,19 +104,31 @@ def _row_starts(kind: ArticulationType, padding: int) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
 
 
-def _size_class(kind: ArticulationType, padding: int, lanes: int) -> SizeClass:
-    velocities = _bound(kind.velocity_count)
-    if lanes == 1:  # stack costs nothing: room for the densest tree of the class
-        entries = int(np.sum(-(-np.arange(1, velocities + 1) // padding) * padding))
-    else:
-        entries = -(-int(_row_starts(kind, padding)[-1]) // 64) * 64
-    return SizeClass(
-        root=kind.root_count,
-        links=_bound(kind.link_count),
-        velocities=velocities,
-        entries=entries,
-        lanes=lanes,
-    )
+# A multiprocessor of the current generation keeps 32 environments with this many floats each.
+_SHARED_FLOATS = 1700
+
+
+def choose_size_class(kind: ArticulationType, slots: int, *, cuda: bool) -> SizeClass:
+    """The class of an articulation: coarse on the CPU, where room costs nothing, close to its size on CUDA.
+
+    Args:
+        kind: Articulation.
+        slots: Most contact slots of an environment.
+        cuda: Whether the kernel runs on CUDA.
+    """
+    count = kind.velocity_count
+    if not cuda:
+        velocities = _bound(count)
+        entries = int(np.sum(-(-np.arange(1, velocities + 1) // 8) * 8))
+        return SizeClass(kind.root_count, _bound(kind.link_count), velocities, entries, 1)
+    lanes = 1 if count <= 10 else 8 if count <= 32 else 16
+    links, velocities = -(-kind.link_count // 4) * 4, -(-count // 4) * 4
+    entries = -(-int(_row_starts(kind, 1)[-1]) // 32) * 32
+    fixed = 13 + 10 * links + 22 * velocities + 2 * -(-velocities // 8) * 8 + 2 * entries + 32
+    wanted = slots * (24 + 3 * kind.max_chain)
+    room = max(_SHARED_FLOATS - fixed, 34 * links + velocities - entries, 0)
+    pool = -(-min(wanted, room if lanes > 1 else wanted) // 32) * 32
+    return SizeClass(kind.root_count, links, velocities, entries, lanes, False, max(pool, 32))
 
 
 def _stages(depths: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:

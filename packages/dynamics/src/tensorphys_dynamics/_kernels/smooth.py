@@ -47,7 +47,15 @@ def link_rates(t: Tables, s: StateData, w: Scratch, a: int, local: int):
 
 @wp.func
 def link_wrench(
-    m: ModelData, w: Scratch, link: int, gravity: wp.vec3, force: wp.vec3, torque: wp.vec3, h: float
+    m: ModelData,
+    w: Scratch,
+    link: int,
+    gravity: wp.vec3,
+    force: wp.vec3,
+    torque: wp.vec3,
+    applied_force: wp.vec3,
+    applied_torque: wp.vec3,
+    h: float,
 ):
     """Forces on a link less its rate of momentum, and its inertia with implicit damping.
 
@@ -74,7 +82,9 @@ def link_wrench(
     w.subtree_mass[link] = heavy
     w.subtree_moment[link] = heavy * c
     w.subtree_inertia[link] = w.link_inertia[link] * (1.0 + h * angular_damping) + point_inertia(heavy, c)
-    return external, torque + wp.cross(c + velocity * (0.5 * h), external)
+    # The momentum stands at the time of the positions: what is applied now acts on it for the whole substep.
+    impulse = applied_force + gravity * (mass * m.link_gravity[link])
+    return impulse, applied_torque + wp.cross(c + velocity * (0.5 * h), impulse)
 
 
 @wp.func
@@ -96,9 +106,11 @@ def wrenches(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, 
         link = base + local
         if local > 0:
             link_rates(t, s, w, a, local)
-        force = c.link_force[link] + blend * (s.previous_force[link] - c.link_force[link])
-        torque = c.link_torque[link] + blend * (s.previous_torque[link] - c.link_torque[link])
-        f, n = link_wrench(m, w, link, gravity, force, torque, h)
+        applied_force = c.link_force[link]
+        applied_torque = c.link_torque[link]
+        force = applied_force + blend * (s.previous_force[link] - applied_force)
+        torque = applied_torque + blend * (s.previous_torque[link] - applied_torque)
+        f, n = link_wrench(m, w, link, gravity, force, torque, applied_force, applied_torque, h)
         p += f
         angular += n
         damped += m.link_linear_damping[link] + m.link_angular_damping[link]

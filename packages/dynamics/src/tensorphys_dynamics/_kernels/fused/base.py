@@ -8,19 +8,33 @@ struct V { float x, y, z;
 };
 struct Q { float x, y, z, w; };
 struct Scratch {
-  float root[7];                     // pose of the root link
-  float joint[6];                    // momentum of the joint velocities alone
-  float rot[LB][4], pos[LB + 1][3];  // link rotation; origin relative to that of the root
-  float com[LB][3], inertia[LB][6];  // centre of mass relative to that of the root; xx yy zz xy xz yz about it
-  float rate[LB][12];                // angular and linear velocity, then their velocity-product rates
-  float sub[LB][16];                 // of the subtree: mass, moment 3, inertia 6, force 3, torque 3
-  float motion[VB + 1][6];           // linear, angular motion of each velocity index
-  float q[VB], v[VB], half_kick[VB], force[VB], kick[VB], free_v[VB], sine[VB], cosine[VB];
+  float root[7];                    // pose of the root link
+  float joint[6];                   // momentum of the joint velocities alone
+  float rot[LB][4], pos[LB + 1][3]; // link rotation; origin relative to that of the root
+  float com[LB][3];                 // centre of mass relative to that of the root
+  float motion[VB + 1][6];          // linear, angular motion of each velocity index
+  float q[VB], v[VB], half_kick[VB], kick[VB], free_v[VB], sine[VB], cosine[VB];
   float inverse_root[VB], gain[VB], drive[VB], limit_force[VB], limit_impulse[VB], slack[VB], row_mass[VB];
-  float u[UB], drift[UB];            // D^1/2 L v after the last and after the biased pass
-  float factor[EB], response[EB];    // M, then L and D; rows D^-1/2 L^-T e_i of limits and slacks
+  float u[UB], drift[UB];           // D^1/2 L v after the last and after the biased pass
+  float factor[EB];                 // M, then L and D
   int saturation[VB], flag[VB];
+  {TWO_ACTS}
 };
+"""
+
+# What the smooth part and what the sweep need, in one place for a group, whose memory is short.
+TWO_ACTS_CPU = r"""
+  float inertia[LB][6];             // xx yy zz xy xz yz about the centre of mass
+  float rate[LB][12];               // angular and linear velocity, then their velocity-product rates
+  float sub[LB][16];                // of the subtree: mass, moment 3, inertia 6, force 3, torque 3
+  float force[VB], response[EB];    // rows D^-1/2 L^-T e_i of limits and slacks
+  float blocks[LOCAL_CONTACTS][BLOCK];
+"""
+TWO_ACTS_LANES = r"""
+  union {
+    struct { float inertia[LB][6], rate[LB][12], sub[LB][16], force[VB]; };
+    struct { float response[EB], pool[POOL]; };
+  };
 """
 
 ALGEBRA = r"""
@@ -71,7 +85,7 @@ int fresh = s.fresh.data[env], root_synced = s.root_synced.data[env], known = 0,
 V momentum = V{0, 0, 0}, spin_momentum = V{0, 0, 0}, shift = V{0, 0, 0}, origin = V{0, 0, 0};
 
 for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[env])[i];
-for (int i = lane; i < entry_count; i += G) { w->factor[i] = 0.0f; w->response[i] = 0.0f; }
+for (int i = lane; i < entry_count; i += G) w->factor[i] = 0.0f;
 for (int i = lane; i < UB; i += G) { w->u[i] = 0.0f; w->drift[i] = 0.0f; }
 for (int i = lane; i < nv; i += G) {
   w->v[i] = s.velocity.data[velocity0 + i];
@@ -83,6 +97,7 @@ for (int i = lane; i < nv; i += G) {
   }
 }
 SYNC();
+{IDLE}
 // centre of mass of the root at the start of the step, and how far it has come
 const V centre = load(w->root) + rotate(load_q(w->root + 3), load(com0));
 V travel = V{0, 0, 0};

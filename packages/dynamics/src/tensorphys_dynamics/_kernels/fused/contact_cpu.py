@@ -116,7 +116,7 @@ auto contact_pass = [&](const bool biased) {
     const float old = row[0];
     if (old == 0.0f && vn >= 0.0f) continue;  // stays open
     const float keep = biased ? 1.0f - row[SOFTNESS] : 1.0f;
-    const float normal = greater(0.0f, keep * (old - vn * row[NORMAL])), dn = normal - old;
+    const float normal = greater(0.0f, keep * (old - (vn + row[COMPLIANCE] * old) * row[NORMAL])), dn = normal - old;
     float x, y;
     friction(row, vx + row[PRESCRIBED + 1], vy + row[PRESCRIBED + 2], dn, normal, x, y);
     apply_contact(row, dn, x - row[1], y - row[2]);

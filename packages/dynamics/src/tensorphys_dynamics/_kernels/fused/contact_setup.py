@@ -107,8 +107,8 @@ auto prescribed_velocity = [&](int slot) {
 };
 """
 
-# What the sweep needs of a contact beside its rows; `row` starts a block of ROW floats.
-ROW_HEAD = 20
+# What the sweep needs of a contact beside its rows; a block starts with these.
+ROW_HEAD = 24
 HEAD = r"""
 enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, COUPLE_X = 7, COUPLE_Y = 8, SLIDE = 9, BIASED = 10,
        BOUNCE = 11, SOFTNESS = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19, COMPLIANCE = 20 };
@@ -123,6 +123,9 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
   ayy += regular;
   const float over = 1.0f / (axx * ayy - axy * axy), difference = axx - ayy;
   // compliant where the contact hardly moves along its normal
+  row[COMPLIANCE] = greater(SINGULAR * trace - ann, 0.0f);
+  // A normal along which the contact hardly moves would need any impulse to move it; below a share of the response
+  // across it the contact is compliant instead.
   row[COMPLIANCE] = greater(SINGULAR * trace - ann, 0.0f);
   row[NORMAL] = ann > 1.0e-9f * trace && ann > 0.0f ? 1.0f / greater(ann + row[COMPLIANCE], 1.0e-30f) : 0.0f;
   row[TXX] = ayy * over;

@@ -202,9 +202,9 @@ auto from_u = [&](const float* u, float* v) {
   }
 };
 // Row D^-1/2 L^-T e_i; returns its square, the inverse inertia of the velocity.
-auto response_row = [&](int i) {
+auto response_row = [&](int i, float* store_) {
   const int depth = depth_of(i);
-  float* y = w->response + row_start(i);
+  float* y = store_ + row_start(i);
   const int* chain = T + T_CHAIN + row_start(i);
   for (int p = 0; p < depth; p++) y[p] = 0.0f;
   y[depth] = 1.0f;
@@ -308,11 +308,11 @@ auto dof_flags = [&]() {
     w->flag[i] = flag;
     w->limit_impulse[i] = 0.0f;
     w->slack[i] = 0.0f;
-    if (flag & 1) w->row_mass[i] = 1.0f / response_row(i);
+    if (flag & 1) w->row_mass[i] = 1.0f / response_row(i, w->response);
     any |= flag;
   }
   SYNC();
-  return any;
+  return (group_any(any & 1) ? 1 : 0) | (group_any(any & 2) ? 2 : 0);
 };
 """
 
@@ -335,7 +335,7 @@ for (int attempt = 0;;) {
   if (!scaling) assemble(substep == 0);
   factorize();
   if (scaling) {
-    for (int i = NR + lane; i < nv; i += G) if (drive_type(i) == 2) w->drive[i] = 1.0f / response_row(i);
+    for (int i = NR + lane; i < nv; i += G) if (drive_type(i) == 2) w->drive[i] = 1.0f / response_row(i, idle);
     scaling = false;
     SYNC();
     continue;

@@ -22,9 +22,13 @@ auto half_angles = [&]() {
     for (int i = NR; i < nv; i++) { w->sine[i] = sinf(0.5f * w->q[i]); w->cosine[i] = cosf(0.5f * w->q[i]); }
 };
 """
-HALF_ANGLES_CUDA = r"""
+HALF_ANGLES_LANES = r"""
 auto half_angles = [&]() {
-  for (int i = NR + lane; i < nv; i += G) sincosf(0.5f * w->q[i], &w->sine[i], &w->cosine[i]);
+  for (int i = NR + lane; i < nv; i += G) {
+    w->sine[i] = sinf(0.5f * w->q[i]);
+    w->cosine[i] = cosf(0.5f * w->q[i]);
+  }
+  SYNC();
 };
 """
 
@@ -203,19 +207,22 @@ auto wrenches = [&](bool first) {
     V classical = load(r + 9) + cross(alpha, x) + cross(angular, velocity);
     V spin = symmetric(w->inertia[l], angular);
     V rate = symmetric(w->inertia[l], alpha) + cross(angular, spin);
-    V force = load((const float*)&c.link_force.data[link0 + l]);
-    V torque = load((const float*)&c.link_torque.data[link0 + l]);
+    const V weight = gravity * (mass * m.link_gravity.data[link0 + l]);
+    const V applied = load((const float*)&c.link_force.data[link0 + l]);
+    const V applied_torque = load((const float*)&c.link_torque.data[link0 + l]);
+    V force = applied, torque = applied_torque;
     if (blend != 0.0f) {
       force = force + (load((const float*)&s.previous_force.data[link0 + l]) - force) * blend;
       torque = torque + (load((const float*)&s.previous_torque.data[link0 + l]) - torque) * blend;
     }
-    V external = force + gravity * (mass * m.link_gravity.data[link0 + l]);
+    // the momentum stands at the time of the positions: what is applied now acts on it for the whole substep
+    const V external = applied + weight;
     const float ld = m.link_linear_damping.data[link0 + l], ad = m.link_angular_damping.data[link0 + l];
-    V f = external - classical * mass - velocity * (ld * mass);
+    V f = force + weight - classical * mass - velocity * (ld * mass);
     store(w->sub[l] + 10, f);
     store(w->sub[l] + 13, torque - rate - spin * ad + cross(x, f));
-    impulse = impulse + external;
-    turn = turn + torque + cross(x + velocity * (0.5f * h), external);
+    impulse = impulse + applied;
+    turn = turn + applied_torque + cross(x + velocity * (0.5f * h), applied);
     damped += ld + ad;
   }
   if (NR == 6) {

@@ -16,7 +16,15 @@ from tensorphys_dynamics._kernels.arrays import (
     ModelData,
     StateData,
 )
-from tensorphys_dynamics._kernels.fused import base, contact_cpu, contact_setup, mass, motion, sweep
+from tensorphys_dynamics._kernels.fused import (
+    base,
+    contact_cpu,
+    contact_lanes,
+    contact_setup,
+    mass,
+    motion,
+    sweep,
+)
 from tensorphys_dynamics._kernels.rows import PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import UNBOUNDED
 from tensorphys_dynamics._kernels.sweep import RECOVERY
@@ -33,6 +41,8 @@ class SizeClass:
         links, velocities: Bounds of the numbers of links and of velocities.
         entries: Bound of the stored entries of the mass matrix, padding included.
         lanes: Lanes that serve an environment, 1 for the CPU.
+        wide: Whether the source is that of the CPU, with vectors in place of lanes.
+        pool: Floats for the rows of contacts in fast memory, without `wide`.
     """
 
     root: int
@@ -40,6 +50,8 @@ class SizeClass:
     velocities: int
     entries: int
     lanes: int
+    wide: bool = True
+    pool: int = 0
 
     @property
     def tables(self) -> dict[str, int]:
@@ -74,7 +86,13 @@ class SizeClass:
     @property
     def block_size(self) -> int:
         """Floats of a contact's rows on the CPU."""
-        return contact_setup.ROW_HEAD + 4 + 3 * self.row_width
+        return contact_setup.ROW_HEAD + 3 * self.row_width
+
+
+    @property
+    def longest_block(self) -> int:
+        """Floats of the rows of a contact that all velocities move, for a group."""
+        return contact_setup.ROW_HEAD + 3 * self.velocities
 
 
 LOCAL_CONTACTS = 48
@@ -87,6 +105,65 @@ typedef float F8 __attribute__((vector_size(32), aligned(4), may_alias));
 auto group_sum = [](float a) { return a; };
 auto group_any = [](int a) { return a; };
 auto group_first = [](float a) { return a; };
+"""
+_PRELUDE_LANES = r"""
+#if defined(__CUDA_ARCH__)
+#define LDG(p) __ldg(p)
+#define SYNC() do { if (G > 1) __syncwarp(mask_); } while (0)
+#define SHUFFLE(a, o) __shfl_xor_sync(mask_, a, o)
+const unsigned mask_ = G == 32 ? 0xffffffffu : ((1u << (G & 31)) - 1u) << (threadIdx.x & 31 & ~(G - 1));
+auto group_any = [&](int a) { return G > 1 ? __any_sync(mask_, a) : a; };
+auto group_first = [&](float a) { return G > 1 ? __shfl_sync(mask_, a, 0, G) : a; };
+auto from_int = [](int a) { return __int_as_float(a); };
+auto to_int = [](float a) { return __float_as_int(a); };
+auto group_scan = [&](int a, int& total) {
+  int x = a;
+  for (int o = 1; o < G; o *= 2) {
+    const int below = __shfl_up_sync(mask_, x, o, G);
+    if (lane >= o) x += below;
+  }
+  total = G > 1 ? __shfl_sync(mask_, x, G - 1, G) : x;
+  return x - a;
+};
+#else
+#define LDG(p) (*(p))
+#define SYNC()
+#define SHUFFLE(a, o) 0
+auto group_any = [](int a) { return a; };
+auto group_first = [](float a) { return a; };
+auto from_int = [](int a) { return (float)a; };
+auto to_int = [](float a) { return (int)a; };
+auto group_scan = [](int a, int& total) { total = a; return 0; };
+#endif
+auto group_sum = [&](float a) {
+  for (int o = 1; o < G; o *= 2) a += SHUFFLE(a, o);
+  return a;
+};
+auto group_sum3 = [&](float& a, float& b, float& d) {
+  for (int o = 1; o < G; o *= 2) {
+    a += SHUFFLE(a, o);
+    b += SHUFFLE(b, o);
+    d += SHUFFLE(d, o);
+  }
+};
+"""
+
+# Scratch of the environments of a block of 32 threads; their starts are shifted against each other by G banks.
+_MEMORY_SHARED = r"""
+constexpr int FLOATS = sizeof(Scratch) / 4, PAD = 32 - (FLOATS + 32 - G % 32) % 32;
+struct Padded { Scratch s; float pad[PAD]; };
+__shared__ Padded scratch_[32 / G];
+Scratch* w = &scratch_[(threadIdx.x & 31) / G].s;
+SYNC();
+"""
+_MEMORY_LOCAL = "Scratch scratch_; Scratch* w = &scratch_;"
+# groups of one warp walk as many contacts as the one that has most, so that they stay together
+_MOST_CONTACTS = r"""
+#if defined(__CUDA_ARCH__)
+const int most_contacts = G > 1 ? __reduce_max_sync(__activemask(), nc) : nc;
+#else
+const int most_contacts = nc;
+#endif
 """
 
 _STEP = r"""
@@ -126,7 +203,8 @@ def _constants(size: SizeClass) -> str:
         "UB": size.row_width,
         "LOCAL_CONTACTS": LOCAL_CONTACTS,
         "BLOCK": size.block_size,
-        "HEAD_SIZE": contact_setup.ROW_HEAD + 4,
+        "HEAD_SIZE": contact_setup.ROW_HEAD,
+        "POOL": size.pool,
         **{f"T_{name}": place for name, place in size.tables.items()},
     }
     floats = {"PUSH": PUSH, "RECOVERY": RECOVERY, "SINGULAR": SINGULAR, "SOFT": SOFT, "UNBOUNDED": UNBOUNDED}
@@ -137,35 +215,36 @@ def _constants(size: SizeClass) -> str:
 
 def source(size: SizeClass) -> str:
     """The C++ body for a class."""
-    scratch = base.SCRATCH.replace('};\n"', "")
-    head, _, tail = scratch.rpartition("};")
-    scratch = head + "  float blocks[LOCAL_CONTACTS][BLOCK];  // rows of contacts\n};" + tail
+    wide = size.wide
+    contact = contact_cpu if wide else contact_lanes
+    idle = "float* idle = w->response;" if wide else "float* idle = spill + spill_stride - EB;"
     step = (
         _STEP.replace("{SMOOTH}", mass.SMOOTH)
         .replace("{SWEEP}", sweep.SWEEP)
         .replace("{DOF_ROWS}", sweep.DOF_ROWS)
-        .replace("{CONTACT_PASS}", contact_cpu.PASS)
+        .replace("{CONTACT_PASS}", contact.PASS)
     )
     return "\n".join(
         [
-            _PRELUDE_CPU,
             _constants(size),
-            scratch,
-            "Scratch scratch_; Scratch* w = &scratch_;",
+            _PRELUDE_CPU if wide else _PRELUDE_LANES,
+            base.SCRATCH.replace("{TWO_ACTS}", base.TWO_ACTS_CPU if wide else base.TWO_ACTS_LANES),
+            _MEMORY_SHARED if size.lanes > 1 else _MEMORY_LOCAL,
             "float* spill = spill_.data + (long long)env * spill_stride;",
             base.ALGEBRA,
-            base.SETTING,
-            motion.HALF_ANGLES_CPU,
-            motion.CHAIN_ALGEBRA_CPU,
+            base.SETTING.replace("{IDLE}", idle),
+            "" if wide else _MOST_CONTACTS,
+            motion.HALF_ANGLES_CPU if wide else motion.HALF_ANGLES_LANES,
+            motion.CHAIN_ALGEBRA_CPU if wide else motion.CHAIN_ALGEBRA_LANES,
             motion.POSES,
             motion.LINK_MASSES,
             motion.VELOCITIES,
             mass.COMPOSITES,
-            mass.GATHER_CPU,
+            mass.GATHER_CPU if wide else mass.GATHER_LANES,
             motion.WRENCHES,
             mass.MASS_ROWS,
             mass.MOMENTUM,
-            mass.FACTOR_CPU,
+            mass.FACTOR_CPU if wide else mass.FACTOR_LANES,
             mass.SOLVES,
             mass.DRIVES,
             motion.MOVE,
@@ -174,7 +253,7 @@ def source(size: SizeClass) -> str:
             contact_setup.CONTACT_COMMON,
             contact_setup.GEOMETRY,
             contact_setup.HEAD,
-            contact_cpu.ROWS,
+            contact.ROWS,
             step,
             base.FINISH,
         ]

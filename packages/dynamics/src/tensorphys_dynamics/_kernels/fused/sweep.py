@@ -24,7 +24,7 @@ auto slack_pass = [&]() {
     const float bound = max_force(i), force = w->drive[i] - w->gain[i] * (w->sine[i] - w->free_v[i]);
     if (magnitude(force) <= bound) continue;
     float inverse = 0.0f;
-    if (lane == 0) inverse = response_row(i);
+    if (lane == 0) inverse = response_row(i, w->response);
     inverse = group_first(inverse);
     const float excess = (force > 0.0f ? bound : -bound) - force;
     const float impulse = h * excess / greater(1.0f - w->gain[i] * h * inverse, 1.0e-6f);
