@@ -221,8 +221,8 @@ auto wrenches = [&](bool first) {
     V f = force + weight - classical * mass - velocity * (ld * mass);
     store(w->sub[l] + 10, f);
     store(w->sub[l] + 13, torque - rate - spin * ad + cross(x, f));
-    impulse = impulse + applied;
-    turn = turn + applied_torque + cross(x + velocity * (0.5f * h), applied);
+    impulse = impulse + external;
+    turn = turn + applied_torque + cross(x + velocity * (0.5f * h), external);
     damped += ld + ad;
   }
   if (NR == 6) {
