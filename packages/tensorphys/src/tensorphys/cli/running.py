@@ -27,10 +27,10 @@ class Interrupt:
     """Whether a signal asked for the end.
 
     Attributes:
-        signal: Its number, 0 without one.
+        number: Number of the signal, 0 without one.
     """
 
-    signal: int = 0
+    number: int = 0
 
 
 @contextmanager
@@ -40,13 +40,13 @@ def interrupts() -> Iterator[Interrupt]:
     previous: dict[int, Any] = {}
 
     def note(number: int, _frame: FrameType | None) -> None:
-        interrupt.signal = number
+        interrupt.number = number
         for known, handler in previous.items():
             signal.signal(known, handler)
 
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            previous[number] = signal.signal(number, note)
+        for kind in (signal.SIGINT, signal.SIGTERM):
+            previous[kind] = signal.signal(kind, note)
     except ValueError:  # not the main thread: signals go elsewhere
         previous.clear()
     try:
@@ -108,12 +108,12 @@ def run_steps(
         bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {postfix}]",
     )
     with bar, interrupts() as interrupt:
-        while run.steps < steps and not interrupt.signal and run.broken is None:
+        while run.steps < steps and not interrupt.number and run.broken is None:
             goal = min(run.steps + chunk, steps)
             if frame_steps is not None:
                 goal = min(goal, framed + frame_steps)
             start, before = time.perf_counter(), run.steps
-            while run.steps < goal and not interrupt.signal:
+            while run.steps < goal and not interrupt.number:
                 simulation.step(dt)
                 run.steps += 1
             wp.synchronize_device(simulation.device)
@@ -128,7 +128,7 @@ def run_steps(
             bar.update(run.steps - before)
         if frame_steps is not None and framed != run.steps:
             on_frame()
-    run.interrupted = interrupt.signal
+    run.interrupted = interrupt.number
     return run
 
 
