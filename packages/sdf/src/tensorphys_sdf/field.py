@@ -304,5 +304,6 @@ def _bounds_only(grid: Grid) -> SdfSurface:
     struct.node_sphere = wp.empty(0, dtype=wp.vec4, device=grid.device)
     struct.node_dipole = wp.empty(0, dtype=wp.vec3, device=grid.device)
     struct.corner = wp.empty(0, dtype=wp.vec3, device=grid.device)
+    struct.pseudonormal = wp.empty(0, dtype=wp.vec3, device=grid.device)
     struct.lower, struct.upper = wp.vec3(*grid.layout.lower), wp.vec3(*grid.layout.upper)
     return struct

@@ -89,6 +89,8 @@ class Surface:
         self.enclosure = 1.0 if self.report.closed else self._measure_enclosure(corners)
         self.sign = self._decide(sign, quiet)
         self.struct.sign = _RULES[self.sign]
+        normals = pseudonormals(self.vertices, self.triangles) if self.sign == "normal" else np.empty((0, 3))
+        self.struct.pseudonormal = wp.array(normals.astype(np.float32), dtype=wp.vec3, device=self.device)
 
     def winding_number(self, points: Any) -> Array:
         """Generalised winding number at ``points`` ``(N, 3)``, frame of the shape; float32 ``(N,)``."""
@@ -145,6 +147,36 @@ class Surface:
         return "winding"
 
 
+def pseudonormals(vertices: Array, triangles: Array) -> Array:
+    """Normals that tell the side at every feature of a surface [Baerentzen & Aanaes 2005].
+
+    Args:
+        vertices: Positions, shape ``(V, 3)``, without repetition.
+        triangles: Corners, shape ``(F, 3)``.
+
+    Returns:
+        Seven vectors a face, shape ``(7 F, 3)``: its normal, the sums of the normals at its edges 01, 12, 20,
+        and the angle-weighted sums at its vertices 0, 1, 2.
+    """
+    corners = vertices[triangles]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    result = np.empty((len(triangles), 7, 3))
+    result[:, 0] = normal
+    start, end = triangles, np.roll(triangles, -1, axis=1)
+    _, edge = np.unique(np.minimum(start, end) * len(vertices) + np.maximum(start, end), return_inverse=True)
+    edge = edge.reshape(-1, 3)
+    side = np.stack([corners[:, (k + 1) % 3] - corners[:, k] for k in range(3)], axis=1)
+    side /= np.linalg.norm(side, axis=2, keepdims=True)
+    angle = np.arccos(np.clip(-(side * np.roll(side, 1, axis=1)).sum(axis=2), -1.0, 1.0))
+    for axis in range(3):
+        of_edge = np.bincount(edge.ravel(), weights=np.repeat(normal[:, axis], 3))
+        result[:, 1:4, axis] = of_edge[edge]
+        of_vertex = np.bincount(triangles.ravel(), weights=(angle * normal[:, axis : axis + 1]).ravel())
+        result[:, 4:7, axis] = of_vertex[triangles]
+    return result.reshape(-1, 3)
+
+
 def winding_tree(corners: Array) -> tuple[Array, Array, Array]:
     """Complete binary tree of triangles in Morton order.
 
@@ -192,4 +224,4 @@ def _morton(points: Array) -> Array:
     return code
 
 
-__all__ = ["MeshReport", "SignRule", "Surface", "winding_tree"]
+__all__ = ["MeshReport", "SignRule", "Surface", "pseudonormals", "winding_tree"]

@@ -31,6 +31,7 @@ class SdfSurface:
     node_sphere: wp.array[wp.vec4]  # centre and radius of each node
     node_dipole: wp.array[wp.vec3]  # sum of area vectors of each node
     corner: wp.array[wp.vec3]  # corners of the triangles in tree order, LEAF * 3 a leaf
+    pseudonormal: wp.array[wp.vec3]  # 7 a face: of the face, its edges 01, 12, 20, its vertices 0, 1, 2
 
 
 @wp.func
@@ -88,6 +89,34 @@ def winding_number(surface: SdfSurface, p: wp.vec3) -> float:
 
 
 @wp.func
+def feature_of(u: float, v: float) -> int:
+    """Feature of a face at barycentric coordinates: 0 the face, 1 to 3 an edge, 4 to 6 a vertex."""
+    tiny = float(1.0e-6)
+    w = 1.0 - u - v
+    if u >= 1.0 - tiny:
+        return 4
+    if v >= 1.0 - tiny:
+        return 5
+    if w >= 1.0 - tiny:
+        return 6
+    if w <= tiny:
+        return 1
+    if u <= tiny:
+        return 2
+    if v <= tiny:
+        return 3
+    return 0
+
+
+@wp.func
+def side_of_nearest(surface: SdfSurface, q: wp.vec3) -> float:
+    """Side of the nearest face, edge or vertex, by its angle-weighted normal [Baerentzen & Aanaes 2005]."""
+    query = wp.mesh_query_point_no_sign(surface.mesh, q, FAR)
+    away = q - wp.mesh_eval_position(surface.mesh, query.face, query.u, query.v)
+    return wp.dot(away, surface.pseudonormal[query.face * 7 + feature_of(query.u, query.v)])
+
+
+@wp.func
 def surface_sign(surface: SdfSurface, p: wp.vec3) -> float:
     """-1 inside, 1 outside, by the rule of the surface."""
     if surface.sign == SIGN_WINDING:
@@ -95,8 +124,7 @@ def surface_sign(surface: SdfSurface, p: wp.vec3) -> float:
             return -1.0
         return 1.0
     if surface.sign == SIGN_NORMAL:
-        query = wp.mesh_query_point_sign_normal(surface.mesh, p - surface.center, FAR)
-        if query.sign < 0.0:
+        if side_of_nearest(surface, p - surface.center) < 0.0:
             return -1.0
     return 1.0
 
