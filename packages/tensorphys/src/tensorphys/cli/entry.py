@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.showwarning = _show_warning
             return _run(chosen)
     except KeyboardInterrupt:
-        print("tensorphys: interrupted before the first step; nothing was written", file=sys.stderr)
+        print("tensorphys: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output has gone, as `head` does; what it read is complete.
