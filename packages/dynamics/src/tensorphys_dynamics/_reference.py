@@ -91,6 +91,8 @@ class Dynamics:
     gravity_force: Array
     com: Array  # [links, 3]
     velocity: Array  # [links, 6] [linear at COM, angular]
+    link_bias: Array  # [links, 6] rate of `velocity` at zero generalized acceleration
+    link_inertia: Array  # [links, 3, 3] about the COM, environment axes
 
 
 def forward_kinematics(tree: Tree, root: Array, q: Array) -> Array:
@@ -130,6 +132,7 @@ def dynamics(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> Dyn
     if nr:
         motion[0:3, 3:] = np.eye(3)
         motion[3:6, :3] = np.eye(3)
+    link_bias, link_inertia = np.zeros((links, 6)), np.zeros((links, 3, 3))
     gravity_matrix = np.zeros(nv)
     mass_matrix = np.zeros((nv, nv))
     bias = np.zeros(nv)
@@ -180,12 +183,79 @@ def dynamics(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> Dyn
         bias += spatial.T @ (
             body @ acceleration[link] - cross_motion(velocity[link]).T @ body @ velocity[link]
         )
+        spin, rate = velocity[link, :3], acceleration[link]
+        moving = velocity[link, 3:] + np.cross(spin, c)
+        link_bias[link, :3] = rate[3:] + np.cross(rate[:3], c) + np.cross(spin, moving)
+        link_bias[link, 3:] = rate[:3]
+        link_inertia[link] = inertia
         jacobian[link, :3] = spatial[3:] - skew(c) @ spatial[:3]
         jacobian[link, 3:] = spatial[:3]
         gravity_matrix += jacobian[link, :3].T @ (mass * gravity)
     mass_matrix[np.arange(nr, nv), np.arange(nr, nv)] += tree.armature
     bias -= gravity_matrix
-    return Dynamics(origin, pose, jacobian, mass_matrix, bias, gravity_matrix, com, jacobian @ v)
+    return Dynamics(
+        origin, pose, jacobian, mass_matrix, bias, gravity_matrix, com, jacobian @ v, link_bias, link_inertia
+    )
+
+
+def mass_centre(tree: Tree, state: Dynamics) -> Array:
+    """Centre of mass, environment frame."""
+    return np.asarray(tree.mass @ state.com / tree.mass.sum())
+
+
+def rate_of_momentum(tree: Tree, state: Dynamics, link_rate: Array) -> tuple[Array, Array]:
+    """Rate of momentum and of angular momentum about the own centre of mass of each link, shape [links, 3]."""
+    spin = state.velocity[:, 3:]
+    angular = np.einsum("lij,lj->li", state.link_inertia, link_rate[:, 3:])
+    angular += np.cross(spin, np.einsum("lij,lj->li", state.link_inertia, spin))
+    return tree.mass[:, None] * link_rate[:, :3], angular
+
+
+def centroidal_momentum(tree: Tree, state: Dynamics) -> tuple[Array, Array]:
+    """Matrix A of the momentum [linear, angular about the centre of mass], and dA/dt v."""
+    arm = state.com - mass_centre(tree, state)
+    linear = tree.mass[:, None, None] * state.jacobian[:, :3]
+    angular = state.link_inertia @ state.jacobian[:, 3:] + np.array([skew(r) for r in arm]) @ linear
+    force, torque = rate_of_momentum(tree, state, state.link_bias)
+    rate = np.concatenate((force.sum(0), (torque + np.cross(arm, force)).sum(0)))
+    return np.concatenate((linear.sum(0), angular.sum(0))), rate
+
+
+def link_accelerations(state: Dynamics, acceleration: Array) -> Array:
+    """Rates of link velocities [linear at COM, angular] at a generalized acceleration, shape [links, 6]."""
+    return np.asarray(state.jacobian @ acceleration + state.link_bias)
+
+
+def joint_wrenches(
+    tree: Tree, state: Dynamics, acceleration: Array, gravity: Array, force: Array, torque: Array
+) -> Array:
+    """[force, torque about the link's COM] from the parent, under external wrenches, shape [links, 6]."""
+    needed, moment = rate_of_momentum(tree, state, link_accelerations(state, acceleration))
+    needed, moment = needed - tree.mass[:, None] * gravity - force, moment - torque
+    result = np.zeros((len(tree.parent), 6))
+    for link in range(len(tree.parent)):
+        for other in range(link, len(tree.parent)):
+            above = other
+            while above > link:
+                above = int(tree.parent[above])
+            if above == link:
+                result[link, :3] += needed[other]
+                result[link, 3:] += moment[other] + np.cross(
+                    state.com[other] - state.com[link], needed[other]
+                )
+    return result
+
+
+def generalized(state: Dynamics, force: Array, torque: Array) -> Array:
+    """Generalized force of wrenches about the links' centres of mass."""
+    return np.einsum("lij,li->j", state.jacobian, np.concatenate((force, torque), axis=1))
+
+
+def free_base(state: Dynamics, vector: Array, root: int) -> tuple[Array, Array]:
+    """Mass matrix and a generalized force of the joints alone, no force on the root."""
+    m = state.mass_matrix
+    gain = m[root:, :root] @ np.linalg.inv(m[:root, :root])
+    return m[root:, root:] - gain @ m[:root, root:], vector[root:] - gain @ vector[:root]
 
 
 def energy(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> float:
