@@ -122,11 +122,11 @@ def test_meshes_against_all_triangles(device: str, name: str, subgrid: int) -> N
     np.testing.assert_allclose(np.linalg.norm(exact[:, 1:], axis=1), 1.0, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", MESHES)
+@pytest.mark.parametrize("name", ["box", "torus"])
 def test_far_points_and_lower_bound(device: str, name: str) -> None:
     vertices, triangles = MESHES[name]()
     field = ts.field_from_mesh(
-        vertices, triangles, parameters=ts.FieldParameters(resolution=128), device=device
+        vertices, triangles, parameters=ts.FieldParameters(resolution=96), device=device
     )
     layout = field.grid.layout
     low, high = vertices.min(axis=0), vertices.max(axis=0)
@@ -146,7 +146,9 @@ def test_far_points_and_lower_bound(device: str, name: str) -> None:
 
 def test_distance_is_continuous_across_blocks_and_the_rim(device: str) -> None:
     vertices, triangles = torus_mesh(around=20, along=40, bumps=0.1)
-    field = ts.field_from_mesh(vertices, triangles, parameters=ts.FieldParameters(resolution=48), device=device)
+    field = ts.field_from_mesh(
+        vertices, triangles, parameters=ts.FieldParameters(resolution=48), device=device
+    )
     layout = field.grid.layout
     rng = np.random.default_rng(5)
     ends = rng.uniform(layout.lower - 0.3, layout.upper + 0.3, (2, 40, 3))
@@ -161,7 +163,9 @@ def test_distance_is_continuous_across_blocks_and_the_rim(device: str) -> None:
 
 def test_gradient_is_the_derivative_of_the_distance(device: str) -> None:
     vertices, triangles = knot_mesh(around=12, along=96)
-    field = ts.field_from_mesh(vertices, triangles, parameters=ts.FieldParameters(resolution=48), device=device)
+    field = ts.field_from_mesh(
+        vertices, triangles, parameters=ts.FieldParameters(resolution=48), device=device
+    )
     layout = field.grid.layout
     p = np.random.default_rng(6).uniform(layout.lower - 0.2, layout.upper + 0.2, (4000, 3))
     step = 1e-3 * float(layout.fine_cell[0])
@@ -189,6 +193,9 @@ def test_bits_of_a_fine_value(device: str, bits: int) -> None:
     full = ts.field_from_function(
         sphere, -h, h, parameters=ts.FieldParameters(resolution=64, bits_per_subgrid_pixel=32), device=device
     )
-    assert np.abs(field.distance(p) - full.distance(p)).max() <= 0.51 * field.grid.fine_scale * (bits < 32) + 1e-6
+    assert (
+        np.abs(field.distance(p) - full.distance(p)).max()
+        <= 0.51 * field.grid.fine_scale * (bits < 32) + 1e-6
+    )
     assert error.max() < 1.0 / 64
     assert field.byte_count < full.byte_count or bits == 32

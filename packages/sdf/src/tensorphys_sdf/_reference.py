@@ -20,9 +20,15 @@ def closest_points(points: Any, corners: Array) -> Array:
     normal = np.cross(b - a, c - a)
     result = np.empty_like(p)
     for i, point in enumerate(p):
-        candidates = [a + np.clip(((point - a) * (b - a)).sum(1) / ((b - a) ** 2).sum(1), 0, 1)[:, None] * (b - a)]
-        candidates += [b + np.clip(((point - b) * (c - b)).sum(1) / ((c - b) ** 2).sum(1), 0, 1)[:, None] * (c - b)]
-        candidates += [c + np.clip(((point - c) * (a - c)).sum(1) / ((a - c) ** 2).sum(1), 0, 1)[:, None] * (a - c)]
+        candidates = [
+            a + np.clip(((point - a) * (b - a)).sum(1) / ((b - a) ** 2).sum(1), 0, 1)[:, None] * (b - a)
+        ]
+        candidates += [
+            b + np.clip(((point - b) * (c - b)).sum(1) / ((c - b) ** 2).sum(1), 0, 1)[:, None] * (c - b)
+        ]
+        candidates += [
+            c + np.clip(((point - c) * (a - c)).sum(1) / ((a - c) ** 2).sum(1), 0, 1)[:, None] * (a - c)
+        ]
         foot = point - normal * (((point - a) * normal).sum(1) / (normal**2).sum(1))[:, None]
         inside = np.ones(len(a), dtype=bool)
         for s, e in ((a, b), (b, c), (c, a)):

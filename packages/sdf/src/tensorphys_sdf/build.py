@@ -24,7 +24,12 @@ _EXTRACTION = 128  # cells along the longest side of the surface that is extract
 
 
 def content_key(
-    vertices: Any, triangles: Any, parameters: FieldParameters, *, sign: SignRule = "auto", repair: bool = True
+    vertices: Any,
+    triangles: Any,
+    parameters: FieldParameters,
+    *,
+    sign: SignRule = "auto",
+    repair: bool = True,
 ) -> str:
     """Hash of everything that decides the field of a mesh; 32 hexadecimal digits."""
     v, f = read_mesh(vertices, triangles)
@@ -141,7 +146,9 @@ def field_from_voxels(
         raise ParameterError(f"outside: expected 'nearest' or 'surface', got {outside!r}")
     shape = np.shape(values)
     parameters = FieldParameters(
-        resolution=min(max(max(shape, default=2) - 1, 2), 2048), subgrid_resolution=0, bits_per_subgrid_pixel=32
+        resolution=min(max(max(shape, default=2) - 1, 2), 2048),
+        subgrid_resolution=0,
+        bits_per_subgrid_pixel=32,
     )
     grid = store_dense(values, origin, spacing, device=device)
     if outside == "nearest":
@@ -170,7 +177,9 @@ def _with_extracted_surface(grid: Grid, parameters: FieldParameters) -> SignedDi
     return SignedDistanceField(grid, surface, parameters, exact=False)
 
 
-def extract_surface(field: SignedDistanceField, *, resolution: int = _EXTRACTION) -> tuple[Array, Array] | None:
+def extract_surface(
+    field: SignedDistanceField, *, resolution: int = _EXTRACTION
+) -> tuple[Array, Array] | None:
     """Triangles of the zero level of a field, by marching cubes.
 
     Args:

@@ -27,7 +27,9 @@ class FieldCache:
     def __init__(self, folder: Any = None, *, capacity: int = 256) -> None:
         self.folder = pathlib.Path(folder) if folder is not None else None
         self.capacity = capacity
-        self._fields: collections.OrderedDict[tuple[str, str], SignedDistanceField] = collections.OrderedDict()
+        self._fields: collections.OrderedDict[tuple[str, str], SignedDistanceField] = (
+            collections.OrderedDict()
+        )
 
     def __len__(self) -> int:
         """Fields in memory."""

@@ -94,8 +94,12 @@ class SignedDistanceField:
         result = self._out(out, len(p), wp.float32, requires_grad=p.requires_grad)
         if conservative:
             if mode == "exact":
-                raise ParameterError("conservative: the exact distance is its own lower bound; leave mode out")
-            self._launch(query.lower_bounds, len(p), [self.grid.struct, self.surface_struct, poses, p], [result])
+                raise ParameterError(
+                    "conservative: the exact distance is its own lower bound; leave mode out"
+                )
+            self._launch(
+                query.lower_bounds, len(p), [self.grid.struct, self.surface_struct, poses, p], [result]
+            )
         elif mode == "exact":
             surface = self._exact_surface()
             if p.requires_grad:
@@ -259,7 +263,9 @@ class SignedDistanceField:
     def _points(self, points: Any) -> tuple[Any, tuple[int, ...]]:
         if isinstance(points, wp.array):
             if points.dtype != wp.vec3 or points.ndim != 1:
-                raise ArrayError(f"points: expected a 1-D Warp array of vec3, got {points.ndim}-D {points.dtype}")
+                raise ArrayError(
+                    f"points: expected a 1-D Warp array of vec3, got {points.ndim}-D {points.dtype}"
+                )
             if points.device != self.device:
                 raise ArrayError(f"points: on {points.device}, the field is on {self.device}")
             return points, (len(points),)
@@ -286,7 +292,12 @@ class SignedDistanceField:
     def _out(self, out: Any, count: int, dtype: Any, *, requires_grad: bool = False) -> Any:
         if out is None:
             return wp.empty(count, dtype=dtype, device=self.device, requires_grad=requires_grad)
-        if not isinstance(out, wp.array) or out.dtype != dtype or out.shape != (count,) or out.device != self.device:
+        if (
+            not isinstance(out, wp.array)
+            or out.dtype != dtype
+            or out.shape != (count,)
+            or out.device != self.device
+        ):
             raise ArrayError(f"out: expected a Warp array of {count} {dtype.__name__} on {self.device}")
         return out
 

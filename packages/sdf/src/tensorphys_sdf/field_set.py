@@ -46,7 +46,9 @@ class FieldSet:
             raise ParameterError("fields: all must be on one device")
         rows = np.arange(len(self.fields)) if field_of_row is None else np.asarray(field_of_row).reshape(-1)
         if len(rows) and (rows.min() < 0 or rows.max() >= len(self.fields)):
-            raise ParameterError(f"field_of_row: expected 0 to {len(self.fields) - 1}, got {rows.min()} to {rows.max()}")
+            raise ParameterError(
+                f"field_of_row: expected 0 to {len(self.fields) - 1}, got {rows.min()} to {rows.max()}"
+            )
         self.row_count = len(rows)
         self._rows = wp.array(rows.astype(np.int32), dtype=wp.int32, device=self.device)
         grids = [field.grid.struct for field in self.fields]
@@ -75,10 +77,14 @@ class FieldSet:
         if not isinstance(points, wp.array):
             array = np.asarray(points, dtype=np.float32)
             if array.ndim != 3 or array.shape[2] != 3:
-                raise ArrayError(f"points: expected shape ({self.row_count}, point_count, 3), got {array.shape}")
+                raise ArrayError(
+                    f"points: expected shape ({self.row_count}, point_count, 3), got {array.shape}"
+                )
             points = wp.array(array, dtype=wp.vec3, device=self.device)
         if points.dtype != wp.vec3 or points.ndim != 2 or points.shape[0] != self.row_count:
-            raise ArrayError(f"points: expected ({self.row_count}, point_count) of vec3, got {points.shape} of {points.dtype}")
+            raise ArrayError(
+                f"points: expected ({self.row_count}, point_count) of vec3, got {points.shape} of {points.dtype}"
+            )
         if points.device != self.device:
             raise ArrayError(f"points: on {points.device}, the fields are on {self.device}")
         if out is None:

@@ -87,7 +87,9 @@ def plan_layout(lower: Array, upper: Array, parameters: FieldParameters, *, blen
     blocks = np.maximum(np.ceil((extent + 2.0 * room) / cell - 0.1).astype(np.int64), 1) + 2 * ring
     blocks = np.maximum(blocks, 2)
     if int(np.prod((blocks // 4 + 1) * 4)) > _INDEX_LIMIT:
-        raise ParameterError(f"resolution {parameters.resolution}: a grid of {tuple(blocks)} blocks is too large")
+        raise ParameterError(
+            f"resolution {parameters.resolution}: a grid of {tuple(blocks)} blocks is too large"
+        )
     origin = 0.5 * (np.asarray(lower) + np.asarray(upper)) - 0.5 * cell * blocks
     return GridLayout(
         tuple(map(float, origin)),
@@ -197,7 +199,9 @@ def store_dense(values: Any, origin: Any, spacing: Any, *, device: Any, blend: i
     return Grid(layout, {"coarse": coarse})
 
 
-def build_grid(evaluate: Evaluate, layout: GridLayout, parameters: FieldParameters, *, diagonal: float, device: Any) -> Grid:
+def build_grid(
+    evaluate: Evaluate, layout: GridLayout, parameters: FieldParameters, *, diagonal: float, device: Any
+) -> Grid:
     """Fill a grid with the values of a function.
 
     Args:
@@ -264,12 +268,18 @@ def _in_chunks(evaluate: Callable[[int, int], Any], total: int, row: int, device
 
 
 def _fill_bricks(
-    dense: Grid, layout: GridLayout, chosen: Array, positions: Callable[..., Callable[[int, int], Any]], device: Any
+    dense: Grid,
+    layout: GridLayout,
+    chosen: Array,
+    positions: Callable[..., Callable[[int, int], Any]],
+    device: Any,
 ) -> Grid:
     s = layout.subgrid
     node_count = len(chosen) * (s + 1) ** 3
     if node_count > _INDEX_LIMIT:
-        raise ParameterError(f"{len(chosen)} refined blocks need {node_count} values, more than 32-bit indices reach")
+        raise ParameterError(
+            f"{len(chosen)} refined blocks need {node_count} values, more than 32-bit indices reach"
+        )
     brick = np.full(int(np.prod(layout.blocks)), -1, dtype=np.int32)
     brick[chosen] = np.arange(len(chosen), dtype=np.int32)
     arrays = {
@@ -298,12 +308,20 @@ def _fill_bricks(
         words = len(chosen) * (s + 1) ** 2 * s
         arrays["fine"] = wp.empty(words, dtype=wp.uint32, device=device)
         wp.launch(
-            kernels.pack_16, dim=words, inputs=[values, s, low, scale], outputs=[arrays["fine"]], device=device
+            kernels.pack_16,
+            dim=words,
+            inputs=[values, s, low, scale],
+            outputs=[arrays["fine"]],
+            device=device,
         )
     else:
         arrays["fine"] = wp.empty(node_count, dtype=wp.uint8, device=device)
         wp.launch(
-            kernels.pack_8, dim=node_count, inputs=[values, low, scale], outputs=[arrays["fine"]], device=device
+            kernels.pack_8,
+            dim=node_count,
+            inputs=[values, low, scale],
+            outputs=[arrays["fine"]],
+            device=device,
         )
     slack = arrays["slack"].numpy()
     slack[chosen] += 0.51 * scale

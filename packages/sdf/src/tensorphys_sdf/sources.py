@@ -26,9 +26,9 @@ def evaluate_surface(surface: Surface) -> Evaluate:
     def evaluate(points: Any, row: int) -> Any:
         out = wp.empty(len(points), dtype=wp.float32, device=surface.device)
         wp.launch(
-            exact.unsigned_distances,
-            dim=len(points),
-            inputs=[surface.struct, points],
+            exact.unsigned_rows,
+            dim=len(points) // row,
+            inputs=[surface.struct, points, row],
             outputs=[out],
             device=surface.device,
         )

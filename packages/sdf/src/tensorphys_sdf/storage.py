@@ -74,7 +74,12 @@ def load_field(path: Any, *, device: Any = None) -> SignedDistanceField:
     surface = None
     if head["sign"] is not None:
         surface = Surface(
-            stored["vertices"], stored["triangles"], sign=head["sign"], repair=False, quiet=True, device=device
+            stored["vertices"],
+            stored["triangles"],
+            sign=head["sign"],
+            repair=False,
+            quiet=True,
+            device=device,
         )
         surface.report = MeshReport(**head["report"])
     parameters = FieldParameters(**head["parameters"])
@@ -89,7 +94,8 @@ def save_nanovdb(field: SignedDistanceField, path: Any) -> None:
         path: File name.
     """
     layout = field.grid.layout
-    nodes = np.array(layout.blocks) * max(layout.subgrid, 1) + 1
+    # whole tiles of 8 nodes: Warp fills up incomplete ones with the background
+    nodes = -(-(np.array(layout.blocks) * max(layout.subgrid, 1) + 1) // 8) * 8
     axes = [layout.lower[k] + layout.fine_cell[k] * np.arange(nodes[k]) for k in range(3)]
     values = np.stack(
         [field.distance(np.stack(np.meshgrid([x], axes[1], axes[2], indexing="ij"), -1))[0] for x in axes[0]]

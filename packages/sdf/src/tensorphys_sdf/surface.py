@@ -96,7 +96,9 @@ class Surface:
         """Generalised winding number at ``points`` ``(N, 3)``, frame of the shape; float32 ``(N,)``."""
         p = wp.array(np.asarray(points, dtype=np.float32).reshape(-1, 3), dtype=wp.vec3, device=self.device)
         out = wp.empty(len(p), dtype=wp.float32, device=self.device)
-        wp.launch(kernels.winding_numbers, dim=len(p), inputs=[self.struct, p], outputs=[out], device=self.device)
+        wp.launch(
+            kernels.winding_numbers, dim=len(p), inputs=[self.struct, p], outputs=[out], device=self.device
+        )
         result: Array = out.numpy()
         return result
 

@@ -3,8 +3,8 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.surface import (
+    FAR,
     SdfSurface,
-    exact_distance_gradient,
     surface_sign,
     unsigned_distance,
     winding_number,
@@ -24,13 +24,21 @@ def winding_numbers(
 
 
 @wp.kernel
-def unsigned_distances(
+def unsigned_rows(
     surface: SdfSurface,
     points: wp.array[wp.vec3],
+    row_length: int,
     distance_out: wp.array[wp.float32],
 ):
-    tid = wp.tid()
-    distance_out[tid] = unsigned_distance(surface, points[tid])
+    """Distances of one row of nodes; each bounds the next, since a distance grows no faster than the way."""
+    first = wp.tid() * row_length
+    limit = float(FAR)
+    for k in range(row_length):
+        i = first + k
+        d = unsigned_distance(surface, points[i], limit)
+        distance_out[i] = d
+        if k + 1 < row_length:
+            limit = 1.0001 * (d + wp.length(points[i + 1] - points[i])) + 1.0e-30
 
 
 @wp.kernel
@@ -60,13 +68,3 @@ def sign_rows(
             sign = surface_sign(surface, points[i])
         distance_inout[i] = sign * d
         before = d
-
-
-@wp.kernel
-def exact_fields(
-    surface: SdfSurface,
-    points: wp.array[wp.vec3],
-    field_out: wp.array[wp.vec4],
-):
-    tid = wp.tid()
-    field_out[tid] = exact_distance_gradient(surface, points[tid])

@@ -15,7 +15,12 @@ from tensorphys_sdf._kernels.field import (
     turn_to_world,
 )
 from tensorphys_sdf._kernels.grid import SdfGrid, grid_coordinates, in_core, sample_clamped, sample_inside
-from tensorphys_sdf._kernels.surface import SdfSurface, closest_on_surface, exact_distance_gradient, surface_sign
+from tensorphys_sdf._kernels.surface import (
+    SdfSurface,
+    closest_on_surface,
+    exact_distance_gradient,
+    surface_sign,
+)
 
 wp.set_module_options({"enable_backward": False})
 

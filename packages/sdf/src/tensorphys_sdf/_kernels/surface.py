@@ -130,9 +130,12 @@ def surface_sign(surface: SdfSurface, p: wp.vec3) -> float:
 
 
 @wp.func
-def unsigned_distance(surface: SdfSurface, p: wp.vec3) -> float:
+def unsigned_distance(surface: SdfSurface, p: wp.vec3, limit: float) -> float:
+    """Distance to the surface; ``limit`` is a guess that it does not exceed, and only speeds the search."""
     q = p - surface.center
-    query = wp.mesh_query_point_no_sign(surface.mesh, q, FAR)
+    query = wp.mesh_query_point_no_sign(surface.mesh, q, limit)
+    if not query.result:
+        query = wp.mesh_query_point_no_sign(surface.mesh, q, FAR)
     return wp.length(q - wp.mesh_eval_position(surface.mesh, query.face, query.u, query.v))
 
 

@@ -59,13 +59,17 @@ def tube_mesh(
     ring = np.cos(angle)[None, :, None] * first[:, None] + np.sin(angle)[None, :, None] * second[:, None]
     vertices = center[:, None] + radius(s[:, None], angle[None, :])[..., None] * ring
     i, j = np.meshgrid(np.arange(along), np.arange(around), indexing="ij")
-    corner = [((i + a) % along * around + (j + b) % around).ravel() for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    corner = [
+        ((i + a) % along * around + (j + b) % around).ravel() for a, b in ((0, 0), (1, 0), (1, 1), (0, 1))
+    ]
     q = np.stack(corner, axis=1)
     triangles = np.concatenate([q[:, [0, 2, 1]], q[:, [0, 3, 2]]])
     return vertices.reshape(-1, 3), triangles
 
 
-def torus_mesh(major: float = 1.0, minor: float = 0.35, *, around: int = 32, along: int = 64, bumps: float = 0.0) -> Mesh:
+def torus_mesh(
+    major: float = 1.0, minor: float = 0.35, *, around: int = 32, along: int = 64, bumps: float = 0.0
+) -> Mesh:
     """Torus about z, with bumps of the given relative height."""
     return tube_mesh(
         lambda s: major * np.stack([np.cos(s), np.sin(s), 0.0 * s], axis=1),
@@ -78,10 +82,17 @@ def torus_mesh(major: float = 1.0, minor: float = 0.35, *, around: int = 32, alo
 def knot_mesh(radius: float = 0.25, *, around: int = 24, along: int = 192) -> Mesh:
     """Tube about a trefoil knot: closed, without symmetry planes, with narrow gaps."""
     return tube_mesh(
-        lambda s: np.stack(
-            [np.sin(s) + 2.0 * np.sin(2.0 * s), np.cos(s) - 2.0 * np.cos(2.0 * s), -1.2 * np.sin(3.0 * s)], axis=1
-        )
-        / 3.0,
+        lambda s: (
+            np.stack(
+                [
+                    np.sin(s) + 2.0 * np.sin(2.0 * s),
+                    np.cos(s) - 2.0 * np.cos(2.0 * s),
+                    -1.2 * np.sin(3.0 * s),
+                ],
+                axis=1,
+            )
+            / 3.0
+        ),
         lambda s, a: radius + 0.0 * (s + a),
         around=around,
         along=along,
