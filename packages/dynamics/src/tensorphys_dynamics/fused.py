@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows
+from tensorphys_dynamics._kernels.fused.contact_setup import ROW_HEAD
 from tensorphys_dynamics._kernels.fused.source import LOCAL_CONTACTS, SizeClass, step_kernel
 from tensorphys_dynamics.model import Model
 from tensorphys_dynamics.protocols import Contacts
@@ -39,6 +41,10 @@ def supports(model: Model, contacts: Contacts | None = None) -> str | None:
             f"the articulation has {kind.velocity_count} velocities and {kind.link_count} links, "
             f"more than {_BOUNDS[-1]}"
         )
+    if model.device.is_cuda:
+        size = choose_size_class(kind, 0, cuda=True)
+        if size.lanes > 1 and 4 * size.scratch_floats * (32 // size.lanes) > _SHARED_BYTES:
+            return "the articulation needs more shared memory than a block has"
     if contacts is not None and contacts.slot_start.shape[0] != model.environment_count + 1:
         return "the contacts are of another number of environments"
     return None
@@ -81,18 +87,17 @@ class FusedStep:
         self._model, self._state, self._control = model, state, control
         self._contact, self._rows = contact, rows
 
-    def arguments(
+    def launch(
         self, time_step: wp.array, bounce_threshold: wp.array, substeps: int, velocity_passes: int
-    ) -> tuple[list[Any], list[Any]]:
-        """Inputs and outputs of the kernel."""
+    ) -> None:
+        """Launch the kernel."""
         inputs = [self._table, self._model.data, self._contact, time_step, bounce_threshold]
         inputs += [substeps, velocity_passes, self._spill_stride]
-        return inputs, [self._state.data, self._control.data, self._rows, self._spill]
-
-    @property
-    def thread_count(self) -> int:
-        """Threads of the launch."""
-        return self._count * self.size_class.lanes
+        outputs = [self._state.data, self._control.data, self._rows, self._spill]
+        # a group never leaves its warp: blocks of one warp let a multiprocessor take as many as its memory holds
+        block = {"block_dim": 32} if self._device.is_cuda else {}
+        threads = self._count * self.size_class.lanes
+        wp.launch(self.kernel, dim=threads, inputs=inputs, outputs=outputs, device=self._device, **block)
 
 
 def _bound(count: int) -> int:
@@ -105,30 +110,46 @@ def _row_starts(kind: ArticulationType, padding: int) -> npt.NDArray[np.int64]:
 
 
 # A multiprocessor of the current generation keeps 32 environments with this many floats each.
-_SHARED_FLOATS = 1700
+_SHARED_FLOATS = 1760
+# A block may declare this much.
+_SHARED_BYTES = 48 * 1024
 
 
-def choose_size_class(kind: ArticulationType, slots: int, *, cuda: bool) -> SizeClass:
+def choose_size_class(
+    kind: ArticulationType, slots: int, *, cuda: bool, lanes: int | None = None
+) -> SizeClass:
     """The class of an articulation: coarse on the CPU, where room costs nothing, close to its size on CUDA.
 
     Args:
         kind: Articulation.
         slots: Most contact slots of an environment.
         cuda: Whether the kernel runs on CUDA.
+        lanes: Lanes an environment on CUDA, a power of 2 up to 32; None for what was fastest.
     """
     count = kind.velocity_count
     if not cuda:
         velocities = _bound(count)
         entries = int(np.sum(-(-np.arange(1, velocities + 1) // 8) * 8))
         return SizeClass(kind.root_count, _bound(kind.link_count), velocities, entries, 1)
-    lanes = 1 if count <= 10 else 8 if count <= 32 else 16
-    links, velocities = -(-kind.link_count // 4) * 4, -(-count // 4) * 4
-    entries = -(-int(_row_starts(kind, 1)[-1]) // 32) * 32
-    fixed = 13 + 10 * links + 22 * velocities + 2 * -(-velocities // 8) * 8 + 2 * entries + 32
-    wanted = slots * (24 + 3 * kind.max_chain)
-    room = max(_SHARED_FLOATS - fixed, 34 * links + velocities - entries, 0)
-    pool = -(-min(wanted, room if lanes > 1 else wanted) // 32) * 32
-    return SizeClass(kind.root_count, links, velocities, entries, lanes, False, max(pool, 32))
+    if lanes is None:
+        lanes = 1 if count <= 10 else 8 if count <= 32 else 16
+    bare = SizeClass(
+        root=kind.root_count,
+        links=-(-kind.link_count // 4) * 4,
+        velocities=-(-count // 4) * 4,
+        entries=-(-int(_row_starts(kind, 1)[-1]) // 32) * 32,
+        lanes=lanes,
+        wide=False,
+        pool=32,
+    )
+    wanted = slots * (ROW_HEAD + 3 * kind.max_chain)
+    # room beside the rest, and at least what the smooth part needs in the same place
+    room = max(_SHARED_FLOATS - bare.scratch_floats, 34 * bare.links + bare.velocities - bare.entries)
+    pool = -(-(wanted if lanes == 1 else min(wanted, room)) // 32) * 32
+    size = replace(bare, pool=max(pool, 32))
+    while 1 < size.lanes < 32 and 4 * size.scratch_floats * (32 // size.lanes) > _SHARED_BYTES:
+        size = replace(size, lanes=2 * size.lanes)
+    return size
 
 
 def _stages(depths: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:

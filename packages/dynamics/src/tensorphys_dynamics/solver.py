@@ -104,8 +104,8 @@ class Solver:
         before = self._launched
         if self.path == "fused":
             timing = [self.time_step, self.bounce_threshold, self.substeps, self.velocity_passes]
-            inputs, outputs = self._fused.arguments(*timing)
-            self._launch(self._fused.kernel, self._fused.thread_count, inputs, outputs)
+            self._fused.launch(*timing)
+            self._launched += 1
         else:
             self._launch_generic()
         self.launch_count = self._launched - before

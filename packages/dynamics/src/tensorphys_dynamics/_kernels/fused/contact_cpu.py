@@ -112,7 +112,7 @@ auto contact_pass = [&](const bool biased) {
     }
     float vn, vx, vy;
     sum3(a, b, d, vn, vx, vy);
-    vn += row[PRESCRIBED] + row[COMPLIANCE] * row[0] - (biased ? row[BIASED] : row[BOUNCE]);
+    vn += row[PRESCRIBED] - (biased ? row[BIASED] : row[BOUNCE]);
     const float old = row[0];
     if (old == 0.0f && vn >= 0.0f) continue;  // stays open
     const float keep = biased ? 1.0f - row[SOFTNESS] : 1.0f;

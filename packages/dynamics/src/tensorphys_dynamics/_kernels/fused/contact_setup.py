@@ -111,7 +111,8 @@ auto prescribed_velocity = [&](int slot) {
 ROW_HEAD = 24
 HEAD = r"""
 enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, COUPLE_X = 7, COUPLE_Y = 8, SLIDE = 9, BIASED = 10,
-       BOUNCE = 11, SOFTNESS = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19, COMPLIANCE = 20 };
+       BOUNCE = 11, SOFTNESS = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19,
+       CHAIN_A = 20, CHAIN_B = 21, LENGTHS = 22, COMPLIANCE = 23 };
 auto contact_head = [&](float* row, int slot, const Contact& o, float approach, float ann, float atn, float asn,
                         float axx, float axy, float ayy) {
   const float* impulse = (const float*)&r.impulse.data[slot];
@@ -122,8 +123,6 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
   axx += regular;
   ayy += regular;
   const float over = 1.0f / (axx * ayy - axy * axy), difference = axx - ayy;
-  // compliant where the contact hardly moves along its normal
-  row[COMPLIANCE] = greater(SINGULAR * trace - ann, 0.0f);
   // A normal along which the contact hardly moves would need any impulse to move it; below a share of the response
   // across it the contact is compliant instead.
   row[COMPLIANCE] = greater(SINGULAR * trace - ann, 0.0f);

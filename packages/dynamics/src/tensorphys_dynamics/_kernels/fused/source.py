@@ -90,6 +90,14 @@ class SizeClass:
 
 
     @property
+    def scratch_floats(self) -> int:
+        """Floats of an environment in fast memory, for a group; padding against bank conflicts included."""
+        smooth = 34 * self.links + self.velocities
+        sweep = self.entries + 8 + self.pool
+        rest = 13 + 10 * self.links + 3 + 22 * self.velocities + 6 + 2 * self.row_width + self.entries + 8
+        return rest + max(smooth, sweep) + 32
+
+    @property
     def longest_block(self) -> int:
         """Floats of the rows of a contact that all velocities move, for a group."""
         return contact_setup.ROW_HEAD + 3 * self.velocities
@@ -159,7 +167,7 @@ SYNC();
 _MEMORY_LOCAL = "Scratch scratch_; Scratch* w = &scratch_;"
 # groups of one warp walk as many contacts as the one that has most, so that they stay together
 _MOST_CONTACTS = r"""
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 const int most_contacts = G > 1 ? __reduce_max_sync(__activemask(), nc) : nc;
 #else
 const int most_contacts = nc;
@@ -320,4 +328,6 @@ def step_kernel(size: SizeClass) -> Any:
         )
 
     fused_step.__name__ = fused_step.__qualname__ = f"fused_step_{name}"
-    return wp.kernel(fused_step, module="unique", enable_backward=False)
+    # more lanes than eight an environment would leave a multiprocessor short of registers
+    bounds = {"launch_bounds": (32, 2 * size.lanes)} if size.lanes > 8 else {}
+    return wp.kernel(fused_step, module="unique", enable_backward=False, **bounds)
