@@ -92,13 +92,18 @@ def plan_layout(lower: Array, upper: Array, parameters: FieldParameters, *, blen
         )
     origin = 0.5 * (np.asarray(lower) + np.asarray(upper)) - 0.5 * cell * blocks
     return GridLayout(
-        tuple(map(float, origin)),
+        _floats(origin),
         (cell, cell, cell),
-        tuple(map(int, blocks)),
+        (int(blocks[0]), int(blocks[1]), int(blocks[2])),
         subgrid,
         parameters.bits_per_subgrid_pixel if subgrid else 32,
         blend,
     )
+
+
+def _floats(values: Any) -> tuple[float, float, float]:
+    x, y, z = np.asarray(values, dtype=np.float64)
+    return float(x), float(y), float(z)
 
 
 class Grid:
@@ -186,16 +191,14 @@ def store_dense(values: Any, origin: Any, spacing: Any, *, device: Any, blend: i
         raise ParameterError(f"values: expected three axes of at least two nodes, got shape {array.shape}")
     if not (np.isfinite(step).all() and (step > 0.0).all()):
         raise ParameterError(f"spacing: expected positive numbers, got {spacing}")
-    blocks = tuple(int(n) - 1 for n in array.shape)
+    blocks = (int(array.shape[0]) - 1, int(array.shape[1]) - 1, int(array.shape[2]) - 1)
     size = int(np.prod([(n // 4 + 1) * 4 for n in blocks]))
     if size > _INDEX_LIMIT:
         raise ParameterError(f"values: {array.shape} nodes are more than 32-bit indices reach")
     coarse = wp.zeros(size, dtype=wp.float32, device=device)
     inputs = [wp.vec3i(*blocks), array]
     wp.launch(kernels.store_coarse, dim=array.shape, inputs=inputs, outputs=[coarse], device=device)
-    layout = GridLayout(
-        tuple(map(float, np.asarray(origin, dtype=np.float64))), tuple(map(float, step)), blocks, 0, 32, blend
-    )
+    layout = GridLayout(_floats(origin), _floats(step), blocks, 0, 32, blend)
     return Grid(layout, {"coarse": coarse})
 
 

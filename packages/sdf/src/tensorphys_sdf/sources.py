@@ -12,11 +12,10 @@ import warp as wp
 from tensorphys_sdf._kernels import exact
 from tensorphys_sdf.errors import ParameterError
 from tensorphys_sdf.grid import Evaluate
-from tensorphys_sdf.mesh import Array
 from tensorphys_sdf.surface import Surface
 
 # A Warp function ``f(p: wp.vec3) -> float``, or one of float64 positions (N, 3) that returns N distances.
-DistanceFunction = Callable[[Array], Any] | wp.Function
+DistanceFunction = Callable[..., Any]
 
 
 def evaluate_surface(surface: Surface) -> Evaluate:

@@ -64,7 +64,7 @@ def load_field(path: Any, *, device: Any = None) -> SignedDistanceField:
         raise FieldFileError(f"{path}: no signed distance field ({error})") from error
     if head.get("version") != _VERSION:
         raise FieldFileError(f"{path}: version {head.get('version')}, this library reads {_VERSION}")
-    layout = {k: tuple(v) if isinstance(v, list) else v for k, v in head["layout"].items()}
+    layout: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in head["layout"].items()}
     arrays = {
         name: wp.array(stored[name], dtype=wp.dtype_from_numpy(stored[name].dtype), device=device)
         for name in _NAMES
