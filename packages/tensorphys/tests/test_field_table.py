@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorphys import ArticulationView, RigidBodyView
-from tensorphys.fields import ARTICULATION_FIELDS, RIGID_BODY_FIELDS, Field
+from tensorphys.fields import ARTICULATION_FIELDS, ARTICULATION_QUANTITIES, RIGID_BODY_FIELDS, Field
 
 COUNT = 4
 
@@ -103,6 +103,10 @@ def test_views_and_tables_agree(view: type, table: dict[str, Field]) -> None:
     methods = {name for name, _ in inspect.getmembers(view, inspect.isfunction)}
     expected = {f"get_{field.name}" for field in table.values()}
     expected |= {f"set_{field.name}" for field in table.values() if field.writable}
+    if view is ArticulationView:
+        quantities = {f"get_{name}" for name in ARTICULATION_QUANTITIES}
+        assert quantities <= methods
+        methods -= quantities
     assert {name for name in methods if name.startswith(("get_", "set_"))} - {"get_metatype"} == expected
     for name in expected:
         parameters = list(inspect.signature(getattr(view, name)).parameters)

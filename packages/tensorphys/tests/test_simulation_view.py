@@ -233,8 +233,6 @@ def test_what_is_not_there_is_named(stages: SimpleNamespace) -> None:
         sim.create_rigid_contact_view("/a", [], 4)
     view = sim.create_articulation_view("/World/cartpole")
     for member in (
-        "get_jacobians",
-        "jacobian_shape",
         "set_fixed_tendon_properties",
         "get_dof_friction_coefficients",
     ):

@@ -50,7 +50,8 @@ class Quantities:
             model: Constants.
             state: State that the quantities belong to.
             articulations: Different articulations in the order of the rows; None for all.
-            scratch: Working memory of `create_scratch`, which several may share; None for one of its own.
+            scratch: Working memory of `Quantities.create_scratch`, which several may share; None for one of its
+                own.
 
         Raises:
             ModelError: If an articulation does not exist or is named twice.
@@ -75,6 +76,11 @@ class Quantities:
         self._buffers: dict[str, wp.array] = {}
         self._no_velocity = wp.zeros(0, dtype=wp.float32, device=model.device)
         self._no_wrench = wp.zeros(0, dtype=wp.vec3, device=model.device)
+
+    @staticmethod
+    def create_scratch(model: Model) -> Scratch:
+        """Working memory for quantities of a model."""
+        return create_scratch(model)
 
     def _buffer(self, name: str, shape: tuple[int, ...], dtype: Any = wp.float32) -> wp.array:
         if name not in self._buffers:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 __all__ = ["ARTICULATION_ABSENT", "RIGID_BODY_ABSENT"]
 
-_DYNAMICS = "the inverse dynamics and joint loads of tensorphys_dynamics"
+_DYNAMICS = "the joint loads of tensorphys_dynamics"
 _FRICTION = "the joint friction and drive envelope models of tensorphys_dynamics"
 _KINEMATIC = "the body accelerations and kinematic targets of tensorphys_dynamics"
 _TENDONS = "the tendons of tensorphys_dynamics"
@@ -30,18 +30,6 @@ ARTICULATION_ABSENT: Mapping[str, str] = {
     "link_accelerations": _DYNAMICS,
     "dof_projected_joint_forces": _DYNAMICS,
     "link_incoming_joint_force": _DYNAMICS,
-    "jacobians": _DYNAMICS,
-    "jacobian_shape": _DYNAMICS,
-    "mass_matrices": _DYNAMICS,
-    "mass_matrix_shape": _DYNAMICS,
-    "generalized_mass_matrices": _DYNAMICS,
-    "generalized_mass_matrix_shape": _DYNAMICS,
-    "coriolis_and_centrifugal_forces": _DYNAMICS,
-    "coriolis_and_centrifugal_compensation_forces": _DYNAMICS,
-    "generalized_gravity_forces": _DYNAMICS,
-    "gravity_compensation_forces": _DYNAMICS,
-    "articulation_mass_center": _DYNAMICS,
-    "articulation_centroidal_momentum": _DYNAMICS,
     "dof_friction_coefficients": _FRICTION,
     "dof_friction_properties": _FRICTION,
     "dof_drive_model_properties": _FRICTION,

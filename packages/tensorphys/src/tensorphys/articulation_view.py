@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tensorphys.absent import ARTICULATION_ABSENT
-from tensorphys.body_properties import BodyPropertyView
+from tensorphys.articulation_quantities import ArticulationQuantityView
 from tensorphys.errors import ViewError
 from tensorphys.fields import ARTICULATION_FIELDS
 from tensorphys.kinds import DofMotion
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ArticulationView"]
 
 
-class ArticulationView(BodyPropertyView):
+class ArticulationView(ArticulationQuantityView):
     """Articulations, one row each; made by ``SimulationView.create_articulation_view``.
 
     Arrays have the widths of the largest articulation; what a smaller one lacks stays zero. Poses are

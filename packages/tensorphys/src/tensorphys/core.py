@@ -17,6 +17,7 @@ from tensorphys_arrays import ArrayIndexError, RowSelection, resolve_host_indice
 
 if TYPE_CHECKING:
     from tensorphys_arrays import Frontend
+    from tensorphys_dynamics import Quantities
     from tensorphys_engine import Simulation
 
 __all__ = ["Conventions", "Core"]
@@ -56,6 +57,7 @@ class Core:
         self.valid = True
         self.warnings = True
         self.faults = wp.zeros(2, dtype=wp.int32, device=self.device)
+        self._scratch: Any = None
         self._principal: npt.NDArray[np.float64] | None = None
 
     @property
@@ -68,6 +70,15 @@ class Core:
     def array(self, source: str) -> wp.array:
         """Array of the simulation at an attribute path such as ``"state.link_pose"``."""
         return attrgetter(source)(self.simulation)
+
+    def quantities(self, articulations: npt.NDArray[np.integer]) -> Quantities:
+        """Quantities of different articulations, in working memory that all views share."""
+        from tensorphys_dynamics import Quantities
+
+        model, state = self.simulation.model, self.simulation.state
+        if self._scratch is None:
+            self._scratch = Quantities.create_scratch(model)
+        return Quantities(model, state, articulations, scratch=self._scratch)
 
     @property
     def on_host(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["ARTICULATION_FIELDS", "RIGID_BODY_FIELDS", "Field"]
+__all__ = ["ARTICULATION_FIELDS", "ARTICULATION_QUANTITIES", "RIGID_BODY_FIELDS", "Field", "Quantity"]
 
 Items = Literal["row", "link", "dof", "shape"]
 Group = Literal["state", "property"]
@@ -58,6 +58,29 @@ class Field:
         """
         middle = () if self.items == "row" else (items,)
         return (count, *middle, *((self.width,) if self.width else ()))
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something of an articulation that is evaluated when it is asked for; it can only be read.
+
+    Attributes:
+        name: Name after ``get_``.
+        unit: Unit; where translations and rotations differ, of both.
+        source: Method of ``tensorphys_dynamics.Quantities`` that evaluates it.
+        slots: Numbering of its items in a flat array of the model; ``None`` where it has a row an articulation.
+        is_position: Whether it is a point, given in the world unless it is local.
+        one_kind: Whether it needs a view of articulations of one kind.
+        floating: Whether it needs floating bases.
+    """
+
+    name: str
+    unit: str
+    source: str
+    slots: str | None = None
+    is_position: bool = False
+    one_kind: bool = False
+    floating: bool = False
 
 
 def _table(*fields: Field) -> dict[str, Field]:
@@ -126,6 +149,28 @@ ARTICULATION_FIELDS = _table(
     *_mass_fields("link", 0),
     *_SHAPE_FIELDS,
 )  # fmt: skip
+
+ARTICULATION_QUANTITIES = {
+    quantity.name: quantity
+    for quantity in (
+        Quantity("jacobians", "-, m or 1/m, -", "jacobian", one_kind=True),
+        Quantity("generalized_mass_matrices", "kg, kg m, kg m²", "mass_matrix", one_kind=True),
+        Quantity("mass_matrices", "kg, kg m, kg m²", "free_base_mass_matrix", one_kind=True),
+        Quantity("gravity_compensation_forces", "N or N m", "gravity_compensation", "generalized"),
+        Quantity(
+            "coriolis_and_centrifugal_compensation_forces", "N or N m", "coriolis_compensation", "generalized"
+        ),
+        Quantity("generalized_gravity_forces", "N or N m", "free_base_gravity_compensation", "dof"),
+        Quantity("coriolis_and_centrifugal_forces", "N or N m", "free_base_coriolis_compensation", "dof"),
+        Quantity("articulation_mass_center", "m", "mass_centre", is_position=True),
+        Quantity(
+            "articulation_centroidal_momentum",
+            "kg, kg m, kg m²; N, N m",
+            "centroidal_momentum",
+            floating=True,
+        ),
+    )
+}
 
 RIGID_BODY_FIELDS = _table(
     Field("transforms", "row", 7, "m, -", "state.link_pose", "link", conversion="pose", is_state=True),

@@ -132,9 +132,11 @@ def articulation_layout(
         "root_pose": a[:, None],
         "shape": catalog.shapes(catalog.link_start[a], catalog.link_count[a]),
     }
+    slots["generalized"] = slots["dof_velocity"]
     if floating.any():
         root = catalog.velocity_start[a][:, None] + np.arange(6, dtype=np.int32)
         slots["root_velocity"] = _only(root, floating)
+        slots["generalized"] = np.concatenate((slots["root_velocity"], slots["dof_velocity"]), axis=1)
     return Layout(
         objects=a,
         articulations=a,

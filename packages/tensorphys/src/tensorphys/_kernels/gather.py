@@ -48,3 +48,33 @@ def gather_poses(
         poses_out[row, item, k] = position[k]
     for k in range(4):
         poses_out[row, item, 3 + k] = rotation[k]
+
+
+@wp.kernel
+def gather_rows(
+    # inputs
+    source: wp.array2d[wp.float32],
+    place: wp.array[wp.int32],
+    # outputs
+    values_out: wp.array2d[wp.float32],
+):
+    """Copy the numbers of each row from where its object stands."""
+    row, column = wp.tid()
+    values_out[row, column] = source[place[row], column]
+
+
+@wp.kernel
+def gather_points(
+    # inputs
+    source: wp.array[wp.vec3],
+    place: wp.array[wp.int32],
+    offset_hi: wp.array[wp.vec3],
+    offset_lo: wp.array[wp.vec3],
+    # outputs
+    points_out: wp.array2d[wp.float32],
+):
+    """Copy points, carried by an offset."""
+    row = wp.tid()
+    point = to_world(source[place[row]], offset_hi[row], offset_lo[row])
+    for k in range(3):
+        points_out[row, k] = point[k]
