@@ -45,7 +45,7 @@ def lay_out_pairs(
     """Check the pairs, drop those without a narrow phase, and sort the rest into kernels."""
     wanted = np.sort(np.asarray(pairs, dtype=np.int32).reshape(-1, 2), axis=1)
     home = _check_pairs(wanted, body, environment)
-    type_count = len(ShapeType)
+    type_count = max(ShapeType) + 1
     family_of = np.full(type_count * type_count, -1, dtype=np.int32)
     size_of = np.zeros(type_count * type_count, dtype=np.int32)
     for (low, high), (family, size) in PAIR_FAMILY.items():
@@ -138,7 +138,7 @@ def _items(
     The plane, else the higher type, else the larger shape, else shape 0 gives the frame.
     """
     rank = kind.copy()
-    rank[kind == ShapeType.PLANE] = len(ShapeType)
+    rank[kind == ShapeType.PLANE] = max(ShapeType) + 1
     rank0, rank1 = rank[wanted[:, 0]], rank[wanted[:, 1]]
     larger = radius[wanted[:, 1]] > radius[wanted[:, 0]]
     swap = (rank1 > rank0) | ((rank1 == rank0) & larger)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,40 @@ class Hull:
     def face(self, index: int) -> Int32Array:
         """Return the vertex indices of one face."""
         return self.face_vertex[self.face_start[index] : self.face_start[index + 1]]
+
+
+@dataclasses.dataclass(frozen=True)
+class HullPool:
+    """Vertices and faces of several hulls in a row; see :class:`~tensorphys_contact.Model`.
+
+    Attributes:
+        vertex_start, face_start: First vertex and face of each hull, one more at the end.
+    """
+
+    vertex: npt.NDArray[np.float32]
+    vertex_start: Int32Array
+    face_range: Int32Array
+    face_normal: npt.NDArray[np.float32]
+    face_vertex: Int32Array
+    face_start: Int32Array
+
+
+def pool_hulls(hulls: Sequence[Hull]) -> HullPool:
+    """Put hulls behind each other."""
+    corner_start = np.cumsum([0] + [len(h.face_vertex) for h in hulls])
+    ranges = [np.zeros((0, 2), dtype=np.int64)]
+    for hull, start in zip(hulls, corner_start[:-1], strict=True):
+        ranges.append(np.stack([hull.face_start[:-1], hull.face_start[1:]], axis=1) + start)
+    return HullPool(
+        vertex=np.concatenate([np.zeros((0, 3))] + [h.vertices for h in hulls]).astype(np.float32),
+        vertex_start=np.cumsum([0] + [len(h.vertices) for h in hulls]).astype(np.int32),
+        face_range=np.concatenate(ranges).astype(np.int32),
+        face_normal=np.concatenate([np.zeros((0, 3))] + [h.face_plane[:, :3] for h in hulls]).astype(
+            np.float32
+        ),
+        face_vertex=np.concatenate([np.zeros(0, dtype=np.int32)] + [h.face_vertex for h in hulls]),
+        face_start=np.cumsum([0] + [h.face_count for h in hulls]).astype(np.int32),
+    )
 
 
 def cook_hull(points: npt.ArrayLike, *, vertex_limit: int = 64) -> Hull:

@@ -12,7 +12,7 @@ import warp as wp
 
 from ._layout import PairLayout, lay_out_pairs
 from .errors import HullError, ShapeError
-from .hulls import Hull
+from .hulls import Hull, pool_hulls
 from .shapes import PairFamily, ShapeType, require_known_shape
 
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -54,7 +54,12 @@ class Model:
         shape_center: vec3 [S], centre of the bounding sphere, shape frame [length].
         shape_radius: float [S], its radius, 0 for planes [length].
         shape_vertices: vec2i [S], first and end index into ``hull_vertex``.
+        shape_faces: vec2i [S], first and end index into ``face_range``.
         hull_vertex: vec3, vertices of all hulls [length].
+        face_range: vec2i, first and end index into ``face_vertex`` of each face of all hulls.
+        face_normal: vec3, outward unit normal of each face.
+        face_vertex: int32, corners of the faces, counted from the first vertex of their
+            hull, counter-clockwise from outside.
         local_pose: transform [S + E × shared], shape in its body (or environment)
             frame; behind the S shapes one row for each environment and shared shape.
         row_shape, row_environment: int32, shape and environment of each of these rows (an
@@ -90,7 +95,11 @@ class Model:
     shape_center: wp.array[wp.vec3]
     shape_radius: wp.array[wp.float32]
     shape_vertices: wp.array[wp.vec2i]
+    shape_faces: wp.array[wp.vec2i]
     hull_vertex: wp.array[wp.vec3]
+    face_range: wp.array[wp.vec2i]
+    face_normal: wp.array[wp.vec3]
+    face_vertex: wp.array[wp.int32]
     local_pose: wp.array[wp.transform]
     row_shape: wp.array[wp.int32]
     row_environment: wp.array[wp.int32]
@@ -206,7 +215,8 @@ def build_model(
     _check_sizes(kind, size)
     if (environment < -1).any() or (environment >= environment_count).any():
         raise ShapeError(f"shape_environment must lie in -1..{environment_count - 1}")
-    center, radius, ranges, vertices = _bounds(kind, size, hull_index, hulls)
+    center, radius = _bounds(kind, size, hull_index, hulls)
+    pool = pool_hulls(hulls)
     layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
     local_pose = _local_poses(kind, pose, environment, environment_count, environment_origin)
     shared = np.flatnonzero(environment < 0)
@@ -226,8 +236,12 @@ def build_model(
         shape_environment=put(environment, wp.int32),
         shape_center=put(center.astype(np.float32), wp.vec3),
         shape_radius=put(radius.astype(np.float32), wp.float32),
-        shape_vertices=put(ranges, wp.vec2i),
-        hull_vertex=put(vertices.astype(np.float32), wp.vec3),
+        shape_vertices=put(_ranges(hull_index, kind, pool.vertex_start), wp.vec2i),
+        shape_faces=put(_ranges(hull_index, kind, pool.face_start), wp.vec2i),
+        hull_vertex=put(pool.vertex, wp.vec3),
+        face_range=put(pool.face_range, wp.vec2i),
+        face_normal=put(pool.face_normal, wp.vec3),
+        face_vertex=put(pool.face_vertex, wp.int32),
         local_pose=put(local_pose.astype(np.float32), wp.transform),
         row_shape=put(np.append(np.arange(count), np.tile(shared, environment_count)), wp.int32),
         row_environment=put(
@@ -300,7 +314,8 @@ def _check_sizes(kind: npt.NDArray[np.int32], size: npt.NDArray[np.float64]) -> 
         ((kind == ShapeType.SPHERE) & (size[:, 0] <= 0.0))
         | ((kind == ShapeType.CAPSULE) & ((size[:, 0] <= 0.0) | (size[:, 1] < 0.0)))
         | ((kind == ShapeType.BOX) & (size <= 0.0).any(axis=1))
-        | ((kind == ShapeType.CYLINDER) & (size[:, :2] <= 0.0).any(axis=1))
+        | (np.isin(kind, (ShapeType.CYLINDER, ShapeType.CONE)) & (size[:, :2] <= 0.0).any(axis=1))
+        | ((kind == ShapeType.ELLIPSOID) & (size <= 0.0).any(axis=1))
     )
     if bad.any():
         index = int(np.argmax(bad))
@@ -313,18 +328,20 @@ def _bounds(
     size: npt.NDArray[np.float64],
     hull_index: npt.NDArray[np.int64],
     hulls: Sequence[Hull],
-) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int32], FloatArray]:
-    """Bounding spheres of all shapes, and the vertex pool of the hulls."""
+) -> tuple[FloatArray, FloatArray]:
+    """Bounding spheres of all shapes."""
     count = len(kind)
     center = np.zeros((count, 3))
     radius = np.zeros(count)
     is_capsule = kind == ShapeType.CAPSULE
     is_box = kind == ShapeType.BOX
-    is_cylinder = kind == ShapeType.CYLINDER
+    is_cylinder = np.isin(kind, (ShapeType.CYLINDER, ShapeType.CONE))
+    is_ellipsoid = kind == ShapeType.ELLIPSOID
     is_hull = kind == ShapeType.CONVEX_HULL
     radius[kind == ShapeType.SPHERE] = size[kind == ShapeType.SPHERE, 0]
     radius[is_capsule] = size[is_capsule, 0] + size[is_capsule, 1]
     radius[is_cylinder] = np.hypot(size[is_cylinder, 0], size[is_cylinder, 1])
+    radius[is_ellipsoid] = size[is_ellipsoid].max(axis=1)
     radius[is_box] = np.linalg.norm(size[is_box], axis=1)
     bad = is_hull & ((hull_index < 0) | (hull_index >= len(hulls)))
     if bad.any():
@@ -332,16 +349,22 @@ def _bounds(
         raise HullError(
             f"shape {index} is a convex hull with shape_hull {hull_index[index]} of {len(hulls)} hulls"
         )
-    start = np.concatenate([[0], np.cumsum([len(h.vertices) for h in hulls])]).astype(np.int32)
-    ranges = np.zeros((count, 2), dtype=np.int32)
-    pool = np.concatenate([h.vertices for h in hulls]) if hulls else np.zeros((0, 3))
     if is_hull.any():
         chosen = hull_index[is_hull]
-        ranges[is_hull, 0] = start[chosen]
-        ranges[is_hull, 1] = start[chosen + 1]
         center[is_hull] = np.stack([h.center for h in hulls])[chosen]
         radius[is_hull] = np.array([h.radius for h in hulls])[chosen]
-    return center, radius, ranges, pool
+    return center, radius
+
+
+def _ranges(
+    hull_index: npt.NDArray[np.int64], kind: npt.NDArray[np.int32], start: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """Range of the hull of each shape in a pool; empty for other shapes."""
+    ranges = np.zeros((len(kind), 2), dtype=np.int32)
+    is_hull = kind == ShapeType.CONVEX_HULL
+    ranges[is_hull, 0] = start[hull_index[is_hull]]
+    ranges[is_hull, 1] = start[hull_index[is_hull] + 1]
+    return ranges
 
 
 def _local_poses(

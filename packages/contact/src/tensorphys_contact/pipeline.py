@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import warp as wp
 
-from ._kernels import box_box, compaction, gather, plane, rounded, rounded_box
+from ._kernels import box_box, compaction, convex, gather, plane, rounded, rounded_box
 from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
@@ -20,6 +20,19 @@ _FAMILIES: Final[dict[PairFamily, tuple[Any, tuple[str, ...]]]] = {
     PairFamily.ROUND: (rounded.collide_rounded, ("shape_type",)),
     PairFamily.ROUND_BOX: (rounded_box.collide_rounded_boxes, ("shape_type", "shape_radius")),
     PairFamily.BOX_BOX: (box_box.collide_boxes, ()),
+    PairFamily.CONVEX: (
+        convex.collide_convex,
+        (
+            "shape_type",
+            "shape_radius",
+            "shape_vertices",
+            "shape_faces",
+            "hull_vertex",
+            "face_range",
+            "face_normal",
+            "face_vertex",
+        ),
+    ),
 }
 """Kernel of each family, and the arrays of the model that it alone reads."""
 

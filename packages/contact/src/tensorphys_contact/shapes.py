@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from typing import Final
 
 from .errors import UnsupportedShapeError
@@ -26,11 +27,13 @@ class ShapeType(enum.IntEnum):
     """Vertices of a cooked :class:`~tensorphys_contact.Hull`; size unused."""
     CYLINDER = 5
     """(radius, half height, 0), axis +Z."""
+    CONE = 6
+    """(radius, half height, 0), axis +Z, apex at +half height, base at −half height."""
+    ELLIPSOID = 7
+    """Semi-axes."""
 
 
 FUTURE_SHAPES: Final[dict[int, str]] = {
-    6: "CONE",
-    7: "ELLIPSOID",
     8: "TRIANGLE_MESH",
     9: "HEIGHT_FIELD",
     10: "SDF",
@@ -55,6 +58,7 @@ class PairFamily(enum.IntEnum):
     ROUND = 1
     ROUND_BOX = 2
     BOX_BOX = 3
+    CONVEX = 4
 
 
 PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = {
@@ -69,6 +73,16 @@ PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = 
     (ShapeType.SPHERE, ShapeType.BOX): (PairFamily.ROUND_BOX, 1),
     (ShapeType.CAPSULE, ShapeType.BOX): (PairFamily.ROUND_BOX, 2),
     (ShapeType.BOX, ShapeType.BOX): (PairFamily.BOX_BOX, 4),
+    (ShapeType.PLANE, ShapeType.CONE): (PairFamily.PLANE, 4),
+    (ShapeType.PLANE, ShapeType.ELLIPSOID): (PairFamily.PLANE, 1),
+    **{
+        (low, high): (
+            PairFamily.CONVEX,
+            1 if low == ShapeType.SPHERE or ShapeType.ELLIPSOID in (low, high) else 4,
+        )
+        for low, high in itertools.combinations_with_replacement(list(ShapeType)[1:], 2)
+        if high >= ShapeType.CONVEX_HULL
+    },
 }
 """(lower type, higher type) → (kernel family, largest manifold)."""
 
@@ -91,8 +105,7 @@ def manifold_size(type0: int, type1: int) -> int:
     if not pair_is_supported(first, second):
         raise UnsupportedPairError(
             f"no narrow phase for {shape_name(first)} against {shape_name(second)}; "
-            "supported: plane against sphere, capsule, box, convex hull, cylinder; "
-            "sphere, capsule and box among themselves"
+            "all convex shapes meet each other and planes"
         )
     return PAIR_FAMILY[ShapeType(first), ShapeType(second)][1]
 

@@ -1,9 +1,8 @@
-"""Convex hulls of meshes, and of shapes that the contact pipeline has no geometry of their own for."""
+"""Convex hulls of meshes, and what becomes of shapes that the contact pipeline has no geometry for."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 import tensorphys_contact
 from tensorphys_contact import Hull, HullError, cook_hull
@@ -17,14 +16,10 @@ _OWN = frozenset(int(code) for code in tensorphys_contact.ShapeType)
 _REPLACED: dict[ShapeType, str] = {
     kind: text
     for kind, text in {
-        ShapeType.CONE: "a cone collides as a pyramid of 32 sides",
-        ShapeType.ELLIPSOID: "an ellipsoid collides as a polyhedron of 64 corners",
         ShapeType.CONVEX_DECOMPOSITION: "the convex hull of the mesh collides in place of its decomposition",
     }.items()
     if int(kind) not in _OWN
 }
-_SIDES = 32
-_CORNERS = 64
 
 
 def contact_types(types: IntArray) -> IntArray:
@@ -61,7 +56,7 @@ def simulated_rows(tables: Template, prefix: str, findings: Findings) -> IntArra
 
 
 class HullBook:
-    """Cooks each mesh or primitive once for each scale and vertex limit.
+    """Cooks each mesh once for each scale and vertex limit.
 
     Attributes:
         cooked: All hulls so far.
@@ -81,58 +76,23 @@ class HullBook:
         result = np.full(len(rows), -1, np.int32)
         for local in np.flatnonzero(contact_types(shapes.type[rows]) == ShapeType.CONVEX_HULL):
             row = int(rows[local])
-            kind, size = ShapeType(int(shapes.type[row])), shapes.size[row]
             path = prefix + shapes.path[row]
-            if kind in (ShapeType.CONVEX_HULL, ShapeType.CONVEX_DECOMPOSITION):
-                if shapes.mesh[row] < 0:
-                    raise BuildError(f"{path}: a convex hull needs a mesh")
-                mesh = tables.meshes[int(shapes.mesh[row])]
-                result[local] = self._mesh(mesh, size, int(shapes.hull_vertex_limit[row]), path)
-            else:
-                result[local] = self._primitive(kind, size, path)
+            if shapes.mesh[row] < 0:
+                raise BuildError(f"{path}: a convex hull needs a mesh")
+            mesh = tables.meshes[int(shapes.mesh[row])]
+            result[local] = self._mesh(mesh, shapes.size[row], int(shapes.hull_vertex_limit[row]), path)
         return result
 
     def _mesh(self, mesh: Mesh, scale: Array, vertex_limit: int, path: str) -> int:
         key = (id(mesh.points), tuple(scale.tolist()), vertex_limit)
-        return self._cook(key, mesh.points * scale, vertex_limit, path)
-
-    def _primitive(self, kind: ShapeType, size: Array, path: str) -> int:
-        # Meshes have the addresses of objects; small numbers are free for primitives.
-        return self._cook((int(kind), tuple(size.tolist()), 0), _corners(kind, size), _CORNERS, path)
-
-    def _cook(
-        self,
-        key: tuple[int, tuple[float, ...], int],
-        points: npt.NDArray[np.float64],
-        vertex_limit: int,
-        path: str,
-    ) -> int:
         if key not in self._index:
             try:
-                hull = cook_hull(points, vertex_limit=vertex_limit)
+                hull = cook_hull(mesh.points * scale, vertex_limit=vertex_limit)
             except HullError as error:
                 raise BuildError(f"{path}: no convex hull can be made of its points: {error}") from error
             self._index[key] = len(self.cooked)
             self.cooked.append(hull)
         return self._index[key]
-
-
-def _corners(kind: ShapeType, size: Array) -> npt.NDArray[np.float64]:
-    """Corners of the polyhedron that stands for an ellipsoid or a cone; the ring of a cone is as far out as in."""
-    if kind == ShapeType.ELLIPSOID:
-        return _sphere_corners() * size
-    angle = np.arange(_SIDES) * (2.0 * np.pi / _SIDES)
-    radius = 2.0 * size[0] / (1.0 + np.cos(np.pi / _SIDES))
-    ring = np.stack((radius * np.cos(angle), radius * np.sin(angle), np.full(_SIDES, -size[1])), axis=1)
-    return np.concatenate((ring, [[0.0, 0.0, size[1]]]))
-
-
-def _sphere_corners() -> npt.NDArray[np.float64]:
-    """Points spread evenly over the unit sphere, the two poles included [Swinbank and Purser 2006]."""
-    z = np.linspace(1.0, -1.0, _CORNERS)
-    angle = np.arange(_CORNERS) * np.pi * (3.0 - np.sqrt(5.0))
-    ring = np.sqrt(np.maximum(1.0 - z * z, 0.0))
-    return np.stack((ring * np.cos(angle), ring * np.sin(angle), z), axis=1)
 
 
 def refuse_scaled_hulls(tables: Template, rows: IntArray, hull: IntArray, sizes: Array, prefix: str) -> None:

@@ -137,11 +137,14 @@ def _bounds(kind: Array, size: Array, hull: Array, hulls: list[Hull]) -> tuple[A
     rounded = sphere | capsule
     extent[rounded] = 2.0 * size[rounded, 0]
     radius[rounded] = size[rounded, 0] + np.where(capsule, size[:, 1], 0.0)[rounded]
-    cylinder = kind == ShapeType.CYLINDER
+    cylinder = np.isin(kind, (ShapeType.CYLINDER, ShapeType.CONE))
     extent[cylinder] = 2.0 * size[cylinder, :2].min(axis=1, initial=np.inf)
     radius[cylinder] = np.hypot(size[cylinder, 0], size[cylinder, 1])
     extent[box] = 2.0 * size[box].min(axis=1, initial=np.inf)
     radius[box] = np.linalg.norm(size[box], axis=1)
+    ellipsoid = kind == ShapeType.ELLIPSOID
+    extent[ellipsoid] = 2.0 * size[ellipsoid].min(axis=1, initial=np.inf)
+    radius[ellipsoid] = size[ellipsoid].max(axis=1, initial=0.0)
     if is_hull.any():
         chosen = hull[is_hull]
         extent[is_hull] = np.array([np.ptp(h.vertices, axis=0).min() for h in hulls])[chosen]

@@ -375,7 +375,9 @@ def collide_boxes(
     t = wp.transform_get_translation(x)
     q = wp.transform_get_rotation(x)
     count = int(0)
-    points, names, face_normal, last_normal = box_manifold(wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit)
+    points, names, face_normal, last_normal = box_manifold(
+        wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit
+    )
     q_f = pair_rotation(shape_body[f], body_pose, local_f)
     for k in range(4):
         if names[k] >= 0:

@@ -1,4 +1,4 @@
-"""Planes against spheres, capsules, boxes, convex hulls and cylinders."""
+"""Planes against all convex shapes."""
 
 import warp as wp
 
@@ -11,6 +11,8 @@ CAPSULE = wp.constant(2)
 BOX = wp.constant(3)
 CONVEX_HULL = wp.constant(4)
 CYLINDER = wp.constant(5)
+CONE = wp.constant(6)
+ELLIPSOID = wp.constant(7)
 # A cylinder whose axis leans less than this (sine) stands: the deepest point of its rim is then as
 # good as any other, and a fixed one keeps the contacts in their places.
 STANDING = wp.constant(1.0e-4)
@@ -156,15 +158,15 @@ def sorted_four(a: int, b: int, c: int, d: int) -> wp.vec4i:
 
 @wp.func
 def primitive_features(kind: int, normal: wp.vec3) -> wp.vec4i:
-    """Candidate features of a sphere, capsule, box or cylinder against ``normal``, −1 for none."""
+    """Candidate features of a shape that is no hull against ``normal``, −1 for none."""
     features = wp.vec4i(0, 1, -1, -1)
-    if kind == SPHERE:
+    if kind == SPHERE or kind == ELLIPSOID:
         features[1] = -1
     elif kind == BOX:
         for k in range(4):
             features[k] = box_bottom_corner(normal, k)
-    elif kind == CYLINDER:
-        # three points of the lower rim and the one above the deepest of them
+    elif kind == CYLINDER or kind == CONE:
+        # three points of the lower rim and the one above the deepest of them, or the apex
         features = wp.vec4i(0, 1, 2, 3)
     return features
 
@@ -192,6 +194,14 @@ def lowest_point(kind: int, size: wp.vec3, normal: wp.vec3, k: int, corner: int)
     p = box_corner(size, corner)
     if kind == CYLINDER:
         p = cylinder_point(size, normal, k)
+    elif kind == CONE:
+        p = cylinder_point(size, normal, k)
+        p[2] = -size[1]
+        if k == 3:
+            p = wp.vec3(0.0, 0.0, size[1])
+    elif kind == ELLIPSOID:
+        scaled = wp.cw_mul(size, normal)
+        p = wp.cw_mul(size, scaled) * (-1.0 / wp.length(scaled))
     elif kind != BOX:
         half_height = wp.where(kind == CAPSULE, size[1], 0.0)
         p = normal * (-size[0])
