@@ -220,6 +220,8 @@ def test_a_set_of_fields_with_different_resolutions(device: str) -> None:
     unit = several.distance_and_gradient(p, unit=True)
     np.testing.assert_array_equal(unit[..., 0], r[..., 0])
     np.testing.assert_allclose(np.linalg.norm(unit[..., 1:], axis=-1), 1.0, atol=1e-5)
+    turned = several.distance_and_gradient(p, unit=True, gradient_first=True)
+    np.testing.assert_array_equal(turned, np.roll(unit, -1, axis=-1))
     with pytest.raises(ts.ArrayError, match=r"\(4, point_count, 3\)"):
         several.distance_and_gradient(p[0])
     with pytest.raises(ts.ParameterError, match="field_of_row"):

@@ -57,13 +57,16 @@ class FieldSet:
         self._surfaces = wp.array(surfaces, dtype=SdfSurface, device=self.device) if grids else None
         self._scratch: dict[int, tuple[Any, Any]] = {}
 
-    def distance_and_gradient(self, points: Any, *, unit: bool = False, out: Any = None) -> Any:
+    def distance_and_gradient(
+        self, points: Any, *, unit: bool = False, gradient_first: bool = False, out: Any = None
+    ) -> Any:
         """Signed distance and gradient of every point in the field of its row.
 
         Args:
             points: Positions in the frames of the shapes, shape ``(row_count, point_count, 3)``, or a Warp array
                 ``(row_count, point_count)`` of ``vec3``.
             unit: Normalise the gradients (zero stays zero).
+            gradient_first: Return ``[gx, gy, gz, distance]`` instead.
             out: Warp array of ``vec4`` to write into, shape ``(row_count, point_count)``.
 
         Returns:
@@ -93,10 +96,10 @@ class FieldSet:
             raise ArrayError(f"out: expected {points.shape} of vec4 on {self.device}")
         count = points.shape[0] * points.shape[1]
         if count:
-            self._query(points, count, int(unit), out)
+            self._query(points, count, int(unit) + 2 * int(gradient_first), out)
         return out if given is points else out.numpy()
 
-    def _query(self, points: Any, count: int, unit: int, out: Any) -> None:
+    def _query(self, points: Any, count: int, form: int, out: Any) -> None:
         if count not in self._scratch:
             # kept, so that a repeated query allocates nothing
             self._scratch[count] = (
@@ -108,7 +111,7 @@ class FieldSet:
         wp.launch(
             batch.sample_rows,
             dim=points.shape,
-            inputs=[self._grids, self._rows, points, unit],
+            inputs=[self._grids, self._rows, points, form],
             outputs=[out, rim_count, rim],
             device=self.device,
         )
@@ -116,7 +119,7 @@ class FieldSet:
         wp.launch(
             batch.finish_rows,
             dim=stride,
-            inputs=[self._grids, self._surfaces, self._rows, points, unit, rim_count, rim, stride],
+            inputs=[self._grids, self._surfaces, self._rows, points, form, rim_count, rim, stride],
             outputs=[out],
             device=self.device,
         )

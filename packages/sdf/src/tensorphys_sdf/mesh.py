@@ -180,7 +180,7 @@ def _inside_out(v: Array, f: Array, vectors: Array, turn: Array, part: Array) ->
     middle = corners.mean(axis=1)
     area = np.bincount(part, weights=np.linalg.norm(vectors, axis=1))
     total = np.stack([np.bincount(part, weights=sign * vectors[:, k]) for k in range(3)], axis=1)
-    own = np.stack([np.bincount(part, weights=middle[:, k]) for k in range(3)], axis=1)
+    own: Array = np.stack([np.bincount(part, weights=middle[:, k]) for k in range(3)], axis=1)
     own = own / np.bincount(part)[:, None]
     volume = np.bincount(part, weights=sign * np.einsum("ij,ij->i", middle - own[part], vectors)) / 3.0
 

@@ -9,10 +9,19 @@ from tensorphys_sdf._kernels.surface import SdfSurface
 wp.set_module_options({"enable_backward": False})
 
 
+UNIT = wp.constant(1)
+GRADIENT_FIRST = wp.constant(2)
+
+
 @wp.func
-def unit_field(r: wp.vec4) -> wp.vec4:
-    n = wp.normalize(wp.vec3(r[1], r[2], r[3]))
-    return wp.vec4(r[0], n[0], n[1], n[2])
+def arranged(r: wp.vec4, form: int) -> wp.vec4:
+    """A result in the form that is asked for."""
+    g = wp.vec3(r[1], r[2], r[3])
+    if (form & UNIT) != 0:
+        g = wp.normalize(g)
+    if (form & GRADIENT_FIRST) != 0:
+        return wp.vec4(g[0], g[1], g[2], r[0])
+    return wp.vec4(r[0], g[0], g[1], g[2])
 
 
 @wp.kernel
@@ -20,7 +29,7 @@ def sample_rows(
     grids: wp.array[SdfGrid],
     field_of_row: wp.array[wp.int32],
     points: wp.array2d[wp.vec3],
-    unit: int,
+    form: int,
     field_out: wp.array2d[wp.vec4],
     rim_count_inout: wp.array[wp.int32],
     rim_out: wp.array[wp.int32],
@@ -29,10 +38,7 @@ def sample_rows(
     grid = grids[field_of_row[row]]
     u = grid_coordinates(grid, points[row, k])
     if in_core(grid, u):
-        r = sample_inside(grid, u)
-        if unit != 0:
-            r = unit_field(r)
-        field_out[row, k] = r
+        field_out[row, k] = arranged(sample_inside(grid, u), form)
     else:
         slot = wp.atomic_add(rim_count_inout, 0, 1)
         rim_out[slot] = row * points.shape[1] + k
@@ -44,7 +50,7 @@ def finish_rows(
     surfaces: wp.array[SdfSurface],
     field_of_row: wp.array[wp.int32],
     points: wp.array2d[wp.vec3],
-    unit: int,
+    form: int,
     rim_count: wp.array[wp.int32],
     rim: wp.array[wp.int32],
     stride: int,
@@ -56,7 +62,5 @@ def finish_rows(
         k = rim[i] % points.shape[1]
         f = field_of_row[row]
         r = rim_distance_gradient(grids[f], surfaces[f], points[row, k])
-        if unit != 0:
-            r = unit_field(r)
-        field_out[row, k] = r
+        field_out[row, k] = arranged(r, form)
         i += stride
