@@ -83,7 +83,7 @@ class SdfShapeView(TensorView):
         if shapes:
             rows = _SdfRows(len(shapes), core.device, num_points)
             self._attach(rows)
-            self._sets[False] = self._fields(scaled=False)
+            self._sets[False] = self._make_fields(scaled=False)
 
     def _attach(self, rows: Rows) -> None:
         from tensorphys.transfer import Transfer
@@ -123,7 +123,7 @@ class SdfShapeView(TensorView):
         core = self._core
         scaled = bool(scaled)
         if scaled not in self._sets:
-            self._sets[scaled] = self._fields(scaled=scaled)
+            self._sets[scaled] = self._make_fields(scaled=scaled)
         shape = (rows.count, self._num_points)
         with core.frontend.ordered_with_caller(core.device):
             points = self._transfer.input(data, (*shape, 3), "SdfShapeView.get_sdf_and_gradients(data)")
@@ -136,7 +136,7 @@ class SdfShapeView(TensorView):
                 )
         return self._buffer.array
 
-    def _fields(self, *, scaled: bool) -> FieldSet:
+    def _make_fields(self, *, scaled: bool) -> FieldSet:
         """Fields of all rows; colliders that share mesh and parameters share one."""
         known: dict[Any, int] = {}
         fields: list[SignedDistanceField] = []
