@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 
 DT = 1.0 / 240.0
 GRAVITY = 9.81
@@ -158,7 +157,6 @@ def test_restitution_of_a_ball(author, host, measure, device):
         measure("restitution of a ball, error", abs(-v[hit + 1] / v[hit] - 0.8), 0.01)
 
 
-@pytest.mark.xfail(strict=True, reason="one pass does not converge on an impact of four corners at once")
 def test_restitution_of_a_box_that_falls_flat(author, host, measure, device):
     v = bounce(author, host, device, "box")
     hit = hits(v[:, 2])[0]

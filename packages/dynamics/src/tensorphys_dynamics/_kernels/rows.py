@@ -23,6 +23,9 @@ wp.set_module_options({"enable_backward": False})
 # (docs/architecture.md). Of the penetration PUSH is removed in a substep, of the impulse SOFT decays.
 DAMPING_RATIO = 3.0
 PUSH = wp.constant(1.0 / (2.0 * DAMPING_RATIO + 1.0))
+# What decays in a substep is at most the impulse that stops LEAK times the fall over it: a light link between a heavy
+# load and the ground would sink in by the ratio of their masses.
+LEAK = wp.constant(3.0)
 SINGULAR = wp.constant(0.02)
 SOFT = wp.constant(1.0 / (2.0 + 2.0 * DAMPING_RATIO))
 

@@ -114,8 +114,10 @@ def wrenches(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, 
         p += f
         angular += n
         damped += m.link_linear_damping[link] + m.link_angular_damping[link]
-    w.momentum_linear[a] = w.momentum_linear[a] + h * p
-    w.momentum_angular[a] = w.momentum_angular[a] + h * angular
+    # a velocity under load stands half a kick before the positions
+    ahead = h * wp.where(s.root_synced[a] == 0 and s.fresh[a] == 0, 1.5, 1.0)
+    w.momentum_linear[a] = w.momentum_linear[a] + ahead * p
+    w.momentum_angular[a] = w.momentum_angular[a] + ahead * angular
     w.momentum_known[a] = wp.where(damped == 0.0 and t.type_root[kind] == 6, 1, 0)
     for step in range(t.type_links[kind] - 1):
         local = t.type_links[kind] - 1 - step

@@ -11,7 +11,7 @@ struct Scratch {
   float root[7];                    // pose of the root link
   float joint[6];                   // momentum of the joint velocities alone
   float rot[LB][4], pos[LB + 1][3]; // link rotation; origin relative to that of the root
-  float com[LB][3];                 // centre of mass relative to that of the root
+  float com[LB + 1][3];             // centre of mass relative to that of the root
   float motion[VB + 1][6];          // linear, angular motion of each velocity index
   float q[VB], v[VB], half_kick[VB], kick[VB], free_v[VB], sine[VB], cosine[VB];
   float inverse_root[VB], gain[VB], drive[VB], limit_force[VB], limit_impulse[VB], slack[VB], row_mass[VB];
@@ -24,15 +24,15 @@ struct Scratch {
 
 # What the smooth part and what the sweep need, in one place for a group, whose memory is short.
 TWO_ACTS_CPU = r"""
-  float inertia[LB][6];             // xx yy zz xy xz yz about the centre of mass
-  float rate[LB][12];               // angular and linear velocity, then their velocity-product rates
-  float sub[LB][16];                // of the subtree: mass, moment 3, inertia 6, force 3, torque 3
+  float inertia[LB][12];            // about the centre of mass, columns of four
+  float rate[LB][16];               // angular and linear velocity, then their velocity-product rates
+  float sub[LB][SUBTREE];           // of the subtree: mass, moment 3, inertia 6 (xx yy zz xy xz yz), force, torque
   float force[VB], response[EB];    // rows D^-1/2 L^-T e_i of limits and slacks
   float blocks[LOCAL_CONTACTS][BLOCK];
 """
 TWO_ACTS_LANES = r"""
   union {
-    struct { float inertia[LB][6], rate[LB][12], sub[LB][16], force[VB]; };
+    struct { float inertia[LB][6], rate[LB][12], sub[LB][SUBTREE], force[VB]; };
     struct { float response[EB], pool[POOL]; };
   };
 """
@@ -107,7 +107,7 @@ FINISH = r"""
 // ---- state that the user sees; inputs of one step are remembered and cleared
 for (int l = lane; l < nl; l += G) {
   const float* r = w->rate[l];
-  V angular = load(r), linear = load(r + 3) + cross(angular, load(w->com[l]));
+  V angular = load(r), linear = load(r + RATE) + cross(angular, load(w->com[l]));
   V p = load(w->root) + load(w->pos[l]);
   float* pose = (float*)&s.link_pose.data[link0 + l];
   float* velocity = (float*)&s.link_velocity.data[link0 + l];

@@ -97,7 +97,10 @@ auto contact_start = [&]() {
   return any;
 };
 // One block step of every contact in the order of the keys: normal first, then friction with the new normal impulse.
+// Returns whether it changed an impulse suddenly.
 auto contact_pass = [&](const bool biased) {
+  float change = 0.0f, largest = 0.0f;
+  int active = 0;
   for (int at = 0; at < nc; at++) {
     float* row = block(at);
     // what was not touched in this substep is the business of the next
@@ -115,8 +118,8 @@ auto contact_pass = [&](const bool biased) {
     vn += row[PRESCRIBED] - (biased ? row[BIASED] : row[BOUNCE]);
     const float old = row[0];
     if (old == 0.0f && vn >= 0.0f) continue;  // stays open
-    const float keep = biased ? 1.0f - row[SOFTNESS] : 1.0f;
-    const float normal = greater(0.0f, keep * (old - (vn + row[COMPLIANCE] * old) * row[NORMAL])), dn = normal - old;
+    const float rigid = old - (vn + row[COMPLIANCE] * old) * row[NORMAL];
+    const float normal = greater(0.0f, rigid - (biased ? lesser(SOFT * rigid, row[LEAK]) : 0.0f)), dn = normal - old;
     float x, y;
     friction(row, vx + row[PRESCRIBED + 1], vy + row[PRESCRIBED + 2], dn, normal, x, y);
     apply_contact(row, dn, x - row[1], y - row[2]);
@@ -124,7 +127,11 @@ auto contact_pass = [&](const bool biased) {
     row[1] = x;
     row[2] = y;
     moved = true;
+    change = greater(change, magnitude(dn));
+    largest = greater(largest, normal);
+    active++;
   }
+  return active > 1 && change > SUDDEN * largest;
 };
 auto contact_move = [&]() {
   for (int at = 0; at < nc; at++) {

@@ -111,7 +111,7 @@ auto prescribed_velocity = [&](int slot) {
 ROW_HEAD = 24
 HEAD = r"""
 enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, COUPLE_X = 7, COUPLE_Y = 8, SLIDE = 9, BIASED = 10,
-       BOUNCE = 11, SOFTNESS = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19,
+       BOUNCE = 11, LEAK = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19,
        CHAIN_A = 20, CHAIN_B = 21, LENGTHS = 22, COMPLIANCE = 23 };
 auto contact_head = [&](float* row, int slot, const Contact& o, float approach, float ann, float atn, float asn,
                         float axx, float axy, float ayy) {
@@ -140,7 +140,7 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
   row[BOUNCE] = 0.0f;
   const float gap = r.separation.data[slot];
   row[SEPARATION] = gap;
-  row[SOFTNESS] = 0.0f;
+  row[LEAK] = 0.0f;
   row[BIASED] = -gap / h;
   if (!(gap > 0.0f)) {
     float bound = 1.0e30f;
@@ -150,7 +150,7 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
     // never more energy than a push across the contact would cost
     const float ratio = 3.0f * ann / greater(ann + trace, 1.0e-30f);
     row[BIASED] = lesser(-PUSH * gap / h, bound * sqrtf(lesser(ratio, 1.0f)));
-    row[SOFTNESS] = SOFT;
+    row[LEAK] = LEAK_SPEED * h * sqrtf(dot(gravity, gravity)) * row[NORMAL];
   }
   row[STICK_MU] = k.static_friction.data[slot];
   row[SLIDE_MU] = k.dynamic_friction.data[slot];

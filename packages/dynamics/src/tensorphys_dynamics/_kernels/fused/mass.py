@@ -11,12 +11,12 @@ auto own_masses = [&]() {
     V x = load(w->com[l]), b = x * heavy;
     o[0] = heavy;
     store(o + 1, b);
-    o[4] = inertia[0] * turn + b.y * x.y + b.z * x.z;
-    o[5] = inertia[1] * turn + b.x * x.x + b.z * x.z;
-    o[6] = inertia[2] * turn + b.x * x.x + b.y * x.y;
-    o[7] = inertia[3] * turn - b.x * x.y;
-    o[8] = inertia[4] * turn - b.x * x.z;
-    o[9] = inertia[5] * turn - b.y * x.z;
+    o[4] = inertia[XX] * turn + b.y * x.y + b.z * x.z;
+    o[5] = inertia[YY] * turn + b.x * x.x + b.z * x.z;
+    o[6] = inertia[ZZ] * turn + b.x * x.x + b.y * x.y;
+    o[7] = inertia[XY] * turn - b.x * x.y;
+    o[8] = inertia[XZ] * turn - b.x * x.z;
+    o[9] = inertia[YZ] * turn - b.y * x.z;
   }
   SYNC();
 };
@@ -201,6 +201,24 @@ auto from_u = [&](const float* u, float* v) {
     SYNC();
   }
 };
+auto from_u_twice = [&](const float* u0, float* v0, const float* u1, float* v1) {
+  for (int stage = 0; stage < stage_count; stage++) {
+    for (int o = tab(T_STAGE + stage) + lane; o < tab(T_STAGE + stage + 1); o += G) {
+      const int i = tab(T_VORDER + o), depth = depth_of(i);
+      const float* row = w->factor + row_start(i);
+      const int* chain = T + T_CHAIN + row_start(i);
+      float value0 = u0[i] * w->inverse_root[i], value1 = u1[i] * w->inverse_root[i];
+      for (int p = 0; p < depth; p++) {
+        const int j = LDG(chain + p);
+        value0 -= row[p] * v0[j];
+        value1 -= row[p] * v1[j];
+      }
+      v0[i] = value0;
+      v1[i] = value1;
+    }
+    SYNC();
+  }
+};
 // Row D^-1/2 L^-T e_i; returns its square, the inverse inertia of the velocity.
 auto response_row = [&](int i, float* store_) {
   const int depth = depth_of(i);
@@ -329,8 +347,8 @@ for (int attempt = 0;;) {
   if (!evaluated) {
     evaluated = true;
     if (NR == 6) momentum_root();
-    velocities(true);
-    wrenches(substep == 0);
+    forces(substep == 0);
+    link_forces();
   }
   if (!scaling) assemble(substep == 0);
   factorize();

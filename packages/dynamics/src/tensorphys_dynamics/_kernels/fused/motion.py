@@ -1,4 +1,4 @@
-"""Poses, joint motions, velocities and wrenches of links; moving over a substep."""
+"""Link poses and joint motions; moving over a substep."""
 
 # Sine and cosine of half the joint positions. On the CPU by polynomials after Cody and Waite's reduction, so that
 # the compiler vectorises over the joints; positions too large for the reduction take the library's functions.
@@ -123,127 +123,6 @@ auto poses = [&]() {
 };
 """
 
-LINK_MASSES = r"""
-// c = p + R com - origin; I = R I0 R^T
-auto link_masses = [&]() {
-  for (int l = lane; l < nl; l += G) {
-    Q q = load_q(w->rot[l]);
-    float x2 = q.x + q.x, y2 = q.y + q.y, z2 = q.z + q.z;
-    float xx = q.x * x2, yy = q.y * y2, zz = q.z * z2, xy = q.x * y2, xz = q.x * z2, yz = q.y * z2;
-    float wx = q.w * x2, wy = q.w * y2, wz = q.w * z2;
-    V a = V{1.0f - (yy + zz), xy - wz, xz + wy}, b = V{xy + wz, 1.0f - (xx + zz), yz - wx};
-    V d = V{xz - wy, yz + wx, 1.0f - (xx + yy)};
-    V com = load((const float*)&m.link_com.data[link0 + l]);
-    store(w->com[l], load(w->pos[l]) + V{dot(a, com), dot(b, com), dot(d, com)} - origin);
-    const float* i0 = (const float*)&m.link_inertia.data[link0 + l];
-    V c0 = V{i0[0], i0[3], i0[6]}, c1 = V{i0[1], i0[4], i0[7]}, c2 = V{i0[2], i0[5], i0[8]};
-    V ta = V{dot(a, c0), dot(a, c1), dot(a, c2)}, tb = V{dot(b, c0), dot(b, c1), dot(b, c2)};
-    V td = V{dot(d, c0), dot(d, c1), dot(d, c2)};
-    float* o = w->inertia[l];
-    o[0] = dot(ta, a); o[1] = dot(tb, b); o[2] = dot(td, d);
-    o[3] = dot(ta, b); o[4] = dot(ta, d); o[5] = dot(tb, d);
-  }
-  SYNC();
-};
-"""
-
-VELOCITIES = r"""
-// Velocities of links and, where wanted, their velocity-product rates [Featherstone 2008, section 5.3].
-auto velocities = [&](bool rates) {
-  if (lane == 0) {
-    V linear, angular;
-    if (NR == 6) {
-      linear = load(w->v);
-      angular = load(w->v + 3);
-    } else {
-      const float* root = (const float*)&s.root_velocity.data[env];
-      linear = load(root);
-      angular = load(root + 3);
-    }
-    store(w->rate[0], angular);
-    store(w->rate[0] + 3, linear);
-    store(w->rate[0] + 6, V{0, 0, 0});
-    store(w->rate[0] + 9, cross(linear, angular));
-  }
-  SYNC();
-  for (int level = 1; level < level_count; level++) {
-    for (int o = tab(T_LEVEL + level) + lane; o < tab(T_LEVEL + level + 1); o += G) {
-      int l = tab(T_ORDER + o);
-      const float* r = w->rate[tab(T_PARENT + l)];
-      V angular = load(r), linear = load(r + 3), alpha = load(r + 6), a = load(r + 9);
-      for (int i = tab(T_FIRST + l); i < tab(T_FIRST + l + 1); i++) {
-        V dl = load(w->motion[i]) * w->v[i], da = load(w->motion[i] + 3) * w->v[i];
-        angular = angular + da;
-        linear = linear + dl;
-        if (rates) {
-          alpha = alpha + cross(angular, da);
-          a = a + cross(angular, dl) + cross(linear, da);
-        }
-      }
-      float* to = w->rate[l];
-      store(to, angular);
-      store(to + 3, linear);
-      if (rates) {
-        store(to + 6, alpha);
-        store(to + 9, a);
-      }
-    }
-    SYNC();
-  }
-};
-"""
-
-WRENCHES = r"""
-// Forces on links less their rate of momentum; half-kicks of the known momentum. In the first substep after a
-// change of applied forces the kick straddles the change and takes their mean.
-auto wrenches = [&](bool first) {
-  const float blend = first && !fresh ? 0.5f : 0.0f;
-  V impulse = V{0, 0, 0}, turn = V{0, 0, 0};
-  float damped = 0.0f;
-  for (int l = lane; l < nl; l += G) {
-    const float* r = w->rate[l];
-    const float mass = m.link_mass.data[link0 + l];
-    V x = load(w->com[l]), angular = load(r), velocity = load(r + 3) + cross(angular, x), alpha = load(r + 6);
-    V classical = load(r + 9) + cross(alpha, x) + cross(angular, velocity);
-    V spin = symmetric(w->inertia[l], angular);
-    V rate = symmetric(w->inertia[l], alpha) + cross(angular, spin);
-    const V weight = gravity * (mass * m.link_gravity.data[link0 + l]);
-    const V applied = load((const float*)&c.link_force.data[link0 + l]);
-    const V applied_torque = load((const float*)&c.link_torque.data[link0 + l]);
-    V force = applied, torque = applied_torque;
-    if (blend != 0.0f) {
-      force = force + (load((const float*)&s.previous_force.data[link0 + l]) - force) * blend;
-      torque = torque + (load((const float*)&s.previous_torque.data[link0 + l]) - torque) * blend;
-    }
-    // the momentum stands at the time of the positions: what is applied now acts on it for the whole substep
-    const V external = applied + weight;
-    const float ld = m.link_linear_damping.data[link0 + l], ad = m.link_angular_damping.data[link0 + l];
-    V f = force + weight - classical * mass - velocity * (ld * mass);
-    store(w->sub[l] + 10, f);
-    store(w->sub[l] + 13, torque - rate - spin * ad + cross(x, f));
-    impulse = impulse + external;
-    turn = turn + applied_torque + cross(x + velocity * (0.5f * h), external);
-    damped += ld + ad;
-  }
-  if (NR == 6) {
-    impulse = V{group_sum(impulse.x), group_sum(impulse.y), group_sum(impulse.z)};
-    turn = V{group_sum(turn.x), group_sum(turn.y), group_sum(turn.z)};
-    damped = group_sum(damped);
-    momentum = momentum + impulse * h;
-    spin_momentum = spin_momentum + turn * h;
-    known = damped == 0.0f;
-  }
-  SYNC();
-  gather(10, 16);
-  for (int i = lane; i < nv; i += G) {
-    const float* wrench = w->sub[tab(T_LINK + i)] + 10;
-    if (i < NR) w->force[i] = wrench[i];
-    else w->force[i] = dot(load(w->motion[i]), load(wrench)) + dot(load(w->motion[i] + 3), load(wrench + 3));
-  }
-  SYNC();
-};
-"""
-
 MOVE = r"""
 // Bound the speeds of joints and of a floating root; tells whether the root was bounded.
 auto clamp = [&](float* v) {
@@ -290,11 +169,9 @@ auto move_root = [&](V linear, V angular) {
 ADVANCE = r"""
 // Positions by the velocity after the biased pass; then the velocity reported, synchronised with the positions:
 // half a smooth kick more where nothing but smooth forces acted.
-auto advance = [&](bool moved, bool drifted) {
-  if (drifted) from_u(w->drift, w->sine);
-  else for (int i = lane; i < nv; i += G) w->sine[i] = w->free_v[i];
-  if (moved) from_u(w->u, w->cosine);
-  else for (int i = lane; i < nv; i += G) w->cosine[i] = w->free_v[i];
+auto advance = [&](bool moved) {
+  if (moved) from_u_twice(w->drift, w->sine, w->u, w->cosine);
+  else for (int i = lane; i < nv; i += G) w->sine[i] = w->cosine[i] = w->free_v[i];
   SYNC();
   for (int i = NR + lane; i < nv; i += G)
     if (w->flag[i] & 4) {

@@ -18,6 +18,7 @@ from tensorphys_dynamics._kernels.arrays import (
 )
 from tensorphys_dynamics._kernels.fused import (
     base,
+    bodies,
     contact_cpu,
     contact_lanes,
     contact_setup,
@@ -25,9 +26,9 @@ from tensorphys_dynamics._kernels.fused import (
     motion,
     sweep,
 )
-from tensorphys_dynamics._kernels.rows import PUSH, SINGULAR, SOFT
+from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import UNBOUNDED
-from tensorphys_dynamics._kernels.sweep import RECOVERY
+from tensorphys_dynamics._kernels.sweep import EXTRA, RECOVERY, SUDDEN
 
 wp.set_module_options({"enable_backward": False})
 
@@ -87,7 +88,6 @@ class SizeClass:
     def block_size(self) -> int:
         """Floats of a contact's rows on the CPU."""
         return contact_setup.ROW_HEAD + 3 * self.row_width
-
 
     @property
     def scratch_floats(self) -> int:
@@ -189,16 +189,23 @@ for (int substep = 0;; substep++) {
       mass_rows();
       momentum_root();
     }
-    velocities(false);
+    velocities();
     break;
   }
   {SMOOTH}
   if (nc > 0 || (rows & 1)) to_u(w->free_v, w->u);
   {SWEEP}
-  advance(moved, drifted);
+  advance(moved);
 }
 keep_contacts();
 """
+
+
+# places of an inertia's components, of the linear velocity in `rate`, and of the wrench in `sub`
+_LAYOUT_CPU = {"XX": 0, "YY": 5, "ZZ": 10, "XY": 1, "XZ": 2, "YZ": 6, "RATE": 4}
+_LAYOUT_CPU |= {"FORCE": 12, "TORQUE": 16, "SUBTREE": 20}
+_LAYOUT_LANES = {"XX": 0, "YY": 1, "ZZ": 2, "XY": 3, "XZ": 4, "YZ": 5, "RATE": 3}
+_LAYOUT_LANES |= {"FORCE": 10, "TORQUE": 13, "SUBTREE": 16}
 
 
 def _constants(size: SizeClass) -> str:
@@ -213,9 +220,19 @@ def _constants(size: SizeClass) -> str:
         "BLOCK": size.block_size,
         "HEAD_SIZE": contact_setup.ROW_HEAD,
         "POOL": size.pool,
+        "EXTRA": int(EXTRA),
+        **(_LAYOUT_CPU if size.wide else _LAYOUT_LANES),
         **{f"T_{name}": place for name, place in size.tables.items()},
     }
-    floats = {"PUSH": PUSH, "RECOVERY": RECOVERY, "SINGULAR": SINGULAR, "SOFT": SOFT, "UNBOUNDED": UNBOUNDED}
+    floats = {
+        "PUSH": PUSH,
+        "RECOVERY": RECOVERY,
+        "SUDDEN": SUDDEN,
+        "SINGULAR": SINGULAR,
+        "SOFT": SOFT,
+        "LEAK_SPEED": LEAK,
+        "UNBOUNDED": UNBOUNDED,
+    }
     lines = [f"constexpr int {name} = {value};" for name, value in numbers.items()]
     lines += [f"constexpr float {name} = {float(value)!r}f;" for name, value in floats.items()]
     return "\n".join(lines)
@@ -245,11 +262,12 @@ def source(size: SizeClass) -> str:
             motion.HALF_ANGLES_CPU if wide else motion.HALF_ANGLES_LANES,
             motion.CHAIN_ALGEBRA_CPU if wide else motion.CHAIN_ALGEBRA_LANES,
             motion.POSES,
-            motion.LINK_MASSES,
-            motion.VELOCITIES,
+            bodies.LINK_MASSES_CPU if wide else bodies.LINK_MASSES_LANES,
             mass.COMPOSITES,
             mass.GATHER_CPU if wide else mass.GATHER_LANES,
-            motion.WRENCHES,
+            bodies.KICK_MOMENTUM,
+            bodies.BODY_CPU if wide else bodies.VELOCITIES_LANES + bodies.WRENCHES_LANES,
+            bodies.FORCE_OF_LINKS,
             mass.MASS_ROWS,
             mass.MOMENTUM,
             mass.FACTOR_CPU if wide else mass.FACTOR_LANES,

@@ -54,7 +54,7 @@ auto limit_pass = [&](const bool biased) {
 """
 
 SWEEP = r"""
-bool moved = false, drifted = false;
+bool moved = false;
 {DOF_ROWS}
 {CONTACT_PASS}
 moved |= contact_start();
@@ -66,16 +66,17 @@ if (rows & 1)
       apply_dof(i, impulse);
     }
 if (moved && (rows & 2)) slack_pass();
-contact_pass(true);
+const int extra = contact_pass(true) ? EXTRA : 0;
 limit_pass(true);
-drifted = moved;
-if (drifted) {
-  for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
-  SYNC();
+for (int attempt = 0; attempt < extra; attempt++) {
+  contact_pass(true);
+  limit_pass(true);
 }
+for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
+SYNC();
 contact_move();
 if (nc > 0 || (rows & 1))
-  for (int repeat = 0; repeat < relaxations; repeat++) {
+  for (int attempt = 0; attempt < relaxations + extra; attempt++) {
     contact_pass(false);
     limit_pass(false);
   }
