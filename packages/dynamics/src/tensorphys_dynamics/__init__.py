@@ -6,6 +6,7 @@ from tensorphys_dynamics.model import DOF_COLUMNS, LINK_COLUMNS, Model, build_mo
 from tensorphys_dynamics.quantities import Quantities
 from tensorphys_dynamics.solver import Solver
 from tensorphys_dynamics.state import Control, State
+from tensorphys_dynamics.step_loads import StepLoads
 from tensorphys_dynamics.topology import ArticulationType
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Quantities",
     "Solver",
     "State",
+    "StepLoads",
     "TopologyError",
     "build_model",
     "dof_axis",
