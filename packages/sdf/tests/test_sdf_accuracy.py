@@ -199,3 +199,19 @@ def test_bits_of_a_fine_value(device: str, bits: int) -> None:
     )
     assert error.max() < 1.0 / 64
     assert field.byte_count < full.byte_count or bits == 32
+
+
+def test_the_number_of_threads_changes_no_bit() -> None:
+    from tensorphys_sdf.grid import build_grid, plan_layout
+    from tensorphys_sdf.sources import evaluate_surface
+
+    surface = ts.Surface(*torus_mesh(around=12, along=24), device="cpu")
+    parameters = ts.FieldParameters(resolution=40)
+    layout = plan_layout(surface.lower, surface.upper, parameters, blend=1)
+    one, four = (
+        build_grid(evaluate_surface(surface), layout, parameters, diagonal=2.8, device="cpu", threads=n)
+        for n in (1, 4)
+    )
+    assert one.brick_count * 7**3 > 2 * 65536
+    for name, array in one.arrays.items():
+        np.testing.assert_array_equal(array.numpy(), four.arrays[name].numpy())

@@ -117,7 +117,9 @@ def field_from_function(
     layout = plan_layout(low, high, parameters, blend=1)
     diagonal = float(np.linalg.norm(high - low))
     evaluate = evaluate_function(function, device)
-    grid = build_grid(evaluate, layout, parameters, diagonal=diagonal, device=device)
+    # a NumPy function of the caller need not be fit for threads
+    threads = None if isinstance(function, wp.Function) else 1
+    grid = build_grid(evaluate, layout, parameters, diagonal=diagonal, device=device, threads=threads)
     return _with_extracted_surface(grid, parameters)
 
 

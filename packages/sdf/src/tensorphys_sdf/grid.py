@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from tensorphys_sdf.parameters import FieldParameters
 Evaluate = Callable[[Any, int], Any]
 
 _CHUNK = 1 << 22  # points evaluated at once, 64 MB of positions and values
+_PIECE = 1 << 16  # points that one thread evaluates at once
 _INDEX_LIMIT = 2**31 - 1
 _OPTIONAL = (
     ("brick", wp.int32),
@@ -203,7 +206,13 @@ def store_dense(values: Any, origin: Any, spacing: Any, *, device: Any, blend: i
 
 
 def build_grid(
-    evaluate: Evaluate, layout: GridLayout, parameters: FieldParameters, *, diagonal: float, device: Any
+    evaluate: Evaluate,
+    layout: GridLayout,
+    parameters: FieldParameters,
+    *,
+    diagonal: float,
+    device: Any,
+    threads: int | None = None,
 ) -> Grid:
     """Fill a grid with the values of a function.
 
@@ -213,11 +222,13 @@ def build_grid(
         parameters: Narrow band and tolerance.
         diagonal: Diagonal of the shape's bounds, of which the narrow band is a fraction.
         device: Warp device.
+        threads: Threads that evaluate on the CPU; default one a core.
 
     Raises:
         ParameterError: The bricks need more values than 32-bit indices reach.
     """
     device = wp.get_device(device)
+    workers = (threads or os.cpu_count() or 1) if device.is_cpu else 1
     base = [wp.vec3(*layout.origin), wp.vec3(*layout.cell), wp.vec3i(*layout.blocks)]
     shape = tuple(n + 1 for n in layout.blocks)
 
@@ -229,7 +240,9 @@ def build_grid(
 
         return make
 
-    flat = _in_chunks(positions(kernels.coarse_points, [], shape[2]), int(np.prod(shape)), shape[2], device)
+    flat = _in_chunks(
+        positions(kernels.coarse_points, [], shape[2]), int(np.prod(shape)), shape[2], device, workers
+    )
     values = flat.reshape(shape)
     dense = store_dense(values, layout.origin, layout.cell, device=device, blend=layout.blend)
     if not layout.subgrid:
@@ -242,12 +255,12 @@ def build_grid(
     picked = choice.numpy().reshape(-1)
     candidates = np.flatnonzero(picked & 1).astype(np.int32)
     ids = wp.array(candidates, dtype=wp.int32, device=device)
-    centers = _in_chunks(positions(kernels.fine_points, [0, ids], 1), len(candidates), 1, device)
+    centers = _in_chunks(positions(kernels.fine_points, [0, ids], 1), len(candidates), 1, device, workers)
     corner_sign = _sign_changes(values.numpy()).reshape(-1)[candidates]
     half_diagonal = 0.5 * float(np.linalg.norm(layout.cell))
     kept = candidates[(np.abs(centers.numpy()) <= reach + half_diagonal) | corner_sign]
     chosen = np.union1d(kept, np.flatnonzero(picked & 2)).astype(np.int32)
-    return _fill_bricks(dense, layout, chosen, positions, device)
+    return _fill_bricks(dense, layout, chosen, positions, device, workers)
 
 
 def _sign_changes(values: Array) -> Array:
@@ -260,13 +273,25 @@ def _sign_changes(values: Array) -> Array:
     return result
 
 
-def _in_chunks(evaluate: Callable[[int, int], Any], total: int, row: int, device: Any) -> Any:
-    """Evaluate ``total`` values a few million at a time, cut between rows."""
+def _in_chunks(evaluate: Callable[[int, int], Any], total: int, row: int, device: Any, workers: int) -> Any:
+    """Evaluate ``total`` values, cut between rows; on the CPU the pieces are shared by threads.
+
+    Launches release the interpreter lock. Each value depends on its own row alone, so that the result does not
+    depend on the number of threads.
+    """
     out = wp.empty(total, dtype=wp.float32, device=device)
-    step = max(_CHUNK // row, 1) * row
-    for first in range(0, total, step):
+    step = max((_PIECE if workers > 1 else _CHUNK) // row, 1) * row
+
+    def fill(first: int) -> None:
         count = min(step, total - first)
         wp.copy(out, evaluate(first, count), dest_offset=first, count=count)
+
+    starts = range(0, total, step)
+    for first in starts[:1] if workers > 1 else starts:
+        fill(first)  # the first piece compiles and loads what the threads launch
+    if workers > 1 and len(starts) > 1:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(fill, starts[1:]))
     return out
 
 
@@ -276,6 +301,7 @@ def _fill_bricks(
     chosen: Array,
     positions: Callable[..., Callable[[int, int], Any]],
     device: Any,
+    workers: int,
 ) -> Grid:
     s = layout.subgrid
     node_count = len(chosen) * (s + 1) ** 3
@@ -292,7 +318,7 @@ def _fill_bricks(
         "fine": wp.empty(0, dtype=wp.float32, device=device),
     }
     ids = wp.array(chosen, dtype=wp.int32, device=device)
-    values = _in_chunks(positions(kernels.fine_points, [s, ids], s + 1), node_count, s + 1, device)
+    values = _in_chunks(positions(kernels.fine_points, [s, ids], s + 1), node_count, s + 1, device, workers)
     unpacked = Grid(dataclasses.replace(layout, bits=32), arrays)
     wp.launch(
         kernels.stitch_bricks,
