@@ -177,6 +177,51 @@ class Author:
     def articulation(self, path: str) -> None:
         UsdPhysics.ArticulationRootAPI.Apply(self.stage.GetPrimAtPath(path))
 
+    # Colliders and bodies whose inertia comes from them.
+
+    def ground(self, path: str = "/World/Ground") -> None:
+        """A static plane at height 0."""
+        plane = UsdGeom.Plane.Define(self.stage, path)
+        plane.CreateAxisAttr("Z")
+        UsdPhysics.CollisionAPI.Apply(plane.GetPrim())
+
+    def collider(self, path: str, kind: str, size: float, position: Sequence[float] = (0, 0, 0)) -> None:
+        """A cube of an edge length or a sphere of a radius."""
+        if kind == "cube":
+            shape = UsdGeom.Cube.Define(self.stage, path)
+            shape.CreateSizeAttr(size)
+        else:
+            shape = UsdGeom.Sphere.Define(self.stage, path)
+            shape.CreateRadiusAttr(size)
+        if any(position):
+            shape.AddTranslateOp().Set(Gf.Vec3d(*map(float, position)))
+        UsdPhysics.CollisionAPI.Apply(shape.GetPrim())
+
+    def solid(
+        self,
+        path: str,
+        position: Sequence[float],
+        kind: str,
+        size: float,
+        mass: float = 1.0,
+        *,
+        velocity: Sequence[float] = (0, 0, 0),
+        asleep: bool = False,
+        substeps: int | None = None,
+    ) -> None:
+        """A rigid body with one collider ``<path>/Col``: a cube of an edge length or a sphere of a radius."""
+        prim = self.xform(path, position)
+        api = UsdPhysics.RigidBodyAPI.Apply(prim)
+        api.CreateVelocityAttr(Gf.Vec3f(*map(float, velocity)))
+        if asleep:
+            api.CreateStartsAsleepAttr(True)
+        UsdPhysics.MassAPI.Apply(prim).CreateMassAttr(mass)
+        if substeps is not None:
+            prim.AddAppliedSchema("PhysxRigidBodyAPI")
+            name = "physxRigidBody:solverPositionIterationCount"
+            prim.CreateAttribute(name, Sdf.ValueTypeNames.Int).Set(substeps)
+        self.collider(f"{path}/Col", kind, size)
+
     # Whole objects.
 
     def ant(self, path: str, position: Sequence[float] = (0, 0, 0)) -> None:

@@ -229,8 +229,6 @@ def test_what_is_not_there_is_named(stages: SimpleNamespace) -> None:
         with pytest.raises(tensorphys.MissingPackageError, match=package) as error:
             getattr(sim, f"create_{factory}_view")(*arguments)
         assert error.value.package == package
-    with pytest.raises(tensorphys.UnavailableError, match="contact reports"):
-        sim.create_rigid_contact_view("/a", [], 4)
     view = sim.create_articulation_view("/World/cartpole")
     for member in (
         "set_fixed_tendon_properties",

@@ -13,7 +13,7 @@ import warp as wp
 
 import tensorphys_contact
 from tensorphys_contact import Contacts
-from tensorphys_dynamics import Control, Solver, State
+from tensorphys_dynamics import Control, Solver, State, StepLoads
 from tensorphys_engine._kernels.margins import motion_margin
 from tensorphys_engine.articulation_info import ArticulationInfo
 from tensorphys_engine.bodies import note_moved_links
@@ -69,6 +69,7 @@ class Simulation:
         model: Constants of the dynamics; arrays may be written between steps.
         state, control: State and inputs of the dynamics.
         solver: Solver; holds the contact impulses of the last step.
+        loads: Accelerations of links and loads of joints in the last step.
         contact_model: Shapes, materials and candidate pairs; materials and offsets may be written.
         contacts: Contacts of the last step.
         directory: Paths, names and flat numbers.
@@ -130,7 +131,7 @@ class Simulation:
         # Content authors 0 for engines that need no such pass; the solver needs one.
         self.velocity_passes = velocity_passes or counts[1] or _DEFAULT_VELOCITY_PASSES
         self._dt = 1.0 / scene.settings.steps_per_second
-        self._on_overflow = on_overflow
+        self._on_overflow: OnOverflow = on_overflow
         self._strict = self.device.is_cpu if strict is None else strict
         contacts = allocate_contacts(self.contact_model, self.model.max_chain, contact_budget)
         self._use_contacts(contacts, built.bounce_threshold)
@@ -159,6 +160,7 @@ class Simulation:
             time_step=self._dt,
             bounce_threshold=bounce_threshold,
         )
+        self.loads = StepLoads(self.solver)
         self._graph: Any = None
         may_overflow = not holds_all(self.contact_model, contacts)
         self._guarded = may_overflow and self._strict
@@ -215,6 +217,11 @@ class Simulation:
     def articulation_info(self, articulation: int) -> ArticulationInfo | None:
         """Names, paths and kinds of an articulation's links and joints; None for a free body."""
         return self.directory.articulation_info(articulation)
+
+    @property
+    def on_overflow(self) -> OnOverflow:
+        """What happens when contacts do not fit their buffers."""
+        return self._on_overflow
 
     @property
     def time_step(self) -> float:
@@ -293,11 +300,12 @@ class Simulation:
         tensorphys_contact.collide(
             self.contact_model, self.state.link_pose, self.contacts, margin=self._margin
         )
+        self.loads.keep_start()
         self.solver.step()
-        # The bounds, each kernel family, and two kernels of compaction, four where environments are large.
+        # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         collide = 1 + len(self.contact_model.family_pairs) + compaction
-        self.launch_count = 1 + collide + self.solver.launch_count
+        self.launch_count = 2 + collide + self.solver.launch_count
 
     def _has_overflow(self) -> bool:
         view = self._overflow_view
@@ -400,6 +408,7 @@ class Simulation:
         self.contacts.count.zero_()
         self.solver.contact_impulse.zero_()
         self.solver.contact_normal_impulse.zero_()
+        self.loads.forget()
 
     def reset(self, *, parameters: bool = True) -> None:
         """Go back to the start of the scene; the same as building it again.

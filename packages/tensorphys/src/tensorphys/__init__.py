@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tensorphys.creation import TensorApi, acquire_tensor_api, create_simulation_view, reset
 from tensorphys.errors import (
+    ContactDataOverflowError,
+    ContactDataOverflowWarning,
     DataError,
     FrontendError,
     InvalidViewError,
@@ -23,7 +25,8 @@ from tensorphys.kinds import DofDriveType, DofMotion, DofType, JointType, Object
 
 if TYPE_CHECKING:
     from tensorphys.articulation_view import ArticulationView
-    from tensorphys.matching import NoMatchError, NotSuitableError, PatternError
+    from tensorphys.contact_view import RigidContactView
+    from tensorphys.matching import NoMatchError, NotSuitableError, PairingError, PatternError
     from tensorphys.metatype import ArticulationMetatype
     from tensorphys.rigid_body_view import RigidBodyView
     from tensorphys.simulation_view import SimulationView
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ArticulationMetatype",
     "ArticulationView",
+    "ContactDataOverflowError",
+    "ContactDataOverflowWarning",
     "DataError",
     "DofDriveType",
     "DofMotion",
@@ -42,8 +47,10 @@ __all__ = [
     "NoMatchError",
     "NotSuitableError",
     "ObjectType",
+    "PairingError",
     "PatternError",
     "RigidBodyView",
+    "RigidContactView",
     "SimulationView",
     "StageSelectionError",
     "TensorApi",
@@ -61,8 +68,10 @@ _LATER = {
     "ArticulationView": "tensorphys.articulation_view",
     "NoMatchError": "tensorphys.matching",
     "NotSuitableError": "tensorphys.matching",
+    "PairingError": "tensorphys.matching",
     "PatternError": "tensorphys.matching",
     "RigidBodyView": "tensorphys.rigid_body_view",
+    "RigidContactView": "tensorphys.contact_view",
     "SimulationView": "tensorphys.simulation_view",
 }
 

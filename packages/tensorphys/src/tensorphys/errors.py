@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
+    "ContactDataOverflowError",
+    "ContactDataOverflowWarning",
     "DataError",
     "FrontendError",
     "InvalidViewError",
@@ -34,6 +36,14 @@ class ViewError(TensorApiError, ValueError):
 
 class DataError(TensorApiError, ValueError):
     """Values that no simulation can take: a zero quaternion, a mass that is not positive, NaN."""
+
+
+class ContactDataOverflowError(TensorApiError, RuntimeError):
+    """More contact points than ``max_contact_data_count``; the text names the needed number."""
+
+
+class ContactDataOverflowWarning(UserWarning):
+    """More contact points than ``max_contact_data_count``; those that did not fit are left out."""
 
 
 class StageSelectionError(TensorApiError, ValueError):

@@ -10,7 +10,7 @@ from tensorphys.errors import TensorApiError
 from tensorphys_engine import SceneTree
 from tensorphys_patterns import Matches
 
-__all__ = ["NoMatchError", "NotSuitableError", "PatternError", "match_prims"]
+__all__ = ["NoMatchError", "NotSuitableError", "PairingError", "PatternError", "match_prims", "shorten"]
 
 _SHOWN = 5
 
@@ -44,6 +44,10 @@ class NoMatchError(TensorApiError, tensorphys_patterns.NoMatchError):
         self.segment = error.segment
         self.near_names = error.near_names
         self.hint = error.hint
+
+
+class PairingError(TensorApiError, tensorphys_patterns.PairingError):
+    """Sensor and filter patterns of a contact view that cannot be paired."""
 
 
 class NotSuitableError(NoMatchError):

@@ -10,7 +10,9 @@ import numpy as np
 import warp as wp
 
 from tensorphys.articulation_view import ArticulationView
-from tensorphys.errors import MissingPackageError, UnavailableError, ViewError
+from tensorphys.contact_pairs import pair_contacts
+from tensorphys.contact_view import RigidContactView
+from tensorphys.errors import MissingPackageError, ViewError
 from tensorphys.kinds import ObjectType
 from tensorphys.rigid_body_view import RigidBodyView
 from tensorphys.selection import articulation_layout, rigid_body_layout, select
@@ -57,7 +59,7 @@ class SimulationView:
         self._core = core
         self.simulation: Simulation = core.simulation
         self._subspaces = Subspaces(core)
-        self._views: weakref.WeakSet[TensorView] = weakref.WeakSet()
+        self._views: weakref.WeakSet[TensorView | RigidContactView] = weakref.WeakSet()
 
     # The simulation as a whole.
 
@@ -252,18 +254,49 @@ class SimulationView:
         layout = rigid_body_layout(self._core.catalog, found, self._subspaces.of(found.paths))
         return self._keep(RigidBodyView(self._core, found.paths, layout))
 
-    # Views that wait for a package.
-
     def create_rigid_contact_view(
         self,
         pattern: str | Sequence[str],
-        filter_patterns: Sequence[Any] = (),
+        filter_patterns: Sequence[str] | Sequence[Sequence[str]] | None = None,
         max_contact_data_count: int = 0,
-    ) -> Any:
-        """Raise: contact views come with the contact reports of ``tensorphys_contact``."""
-        raise UnavailableError(
-            "SimulationView.create_rigid_contact_view", "the contact reports of tensorphys_contact"
-        )
+        *,
+        on_no_match: OnNoMatch | None = None,
+    ) -> RigidContactView:
+        """View of the contacts of sensors, and between each sensor and its filters.
+
+        A sensor or filter is a rigid body, or a collider, static ones included. A filter pattern that matches as
+        many prims as the sensor pattern gives one to each; one that matches a single prim gives it to all.
+
+        Args:
+            pattern: Prim path pattern of the sensors, or a list.
+            filter_patterns: Patterns of the filters: a list for one sensor pattern; for a list of sensor patterns a
+                list for each, all of one length. ``None`` or empty for no filters.
+            max_contact_data_count: Room for single contact points, over all sensors and filters.
+            on_no_match: As for ``create_articulation_view``; with ``"empty"`` a filter that does not fit is an empty
+                column, and logged as an error.
+
+        Returns:
+            The view; sensors in the order of the patterns, then of the stage.
+
+        Raises:
+            PatternError: A text is no pattern.
+            NoMatchError: A pattern matches nothing.
+            NotSuitableError: A pattern matches neither rigid bodies nor colliders.
+            PairingError: Sensors and filters do not fit together.
+            ViewError: ``max_contact_data_count`` is no count.
+        """
+        self._core.require_valid("SimulationView.create_rigid_contact_view")
+        room = int(max_contact_data_count)
+        if not 0 <= room < 2**31:
+            raise ViewError(
+                "SimulationView.create_rigid_contact_view: max_contact_data_count must lie in 0..2147483647, "
+                f"given {max_contact_data_count}"
+            )
+        filters = () if filter_patterns is None else filter_patterns
+        pairs = pair_contacts(self._core, pattern, filters, self._no_match(on_no_match))
+        return self._keep(RigidContactView(self._core, pairs, room))
+
+    # Views that wait for a package.
 
     def create_soft_body_view(self, pattern: str) -> Any:
         """Raise: soft bodies come with ``tensorphys-fem``."""
