@@ -221,7 +221,6 @@ def test_what_is_not_there_is_named(stages: SimpleNamespace) -> None:
         ("volume_deformable_body", ("/a",), "tensorphys-fem"),
         ("surface_deformable_body", ("/a",), "tensorphys-fem"),
         ("deformable_material", ("/a",), "tensorphys-fem"),
-        ("sdf_shape", ("/a", 3), "tensorphys-sdf"),
         ("particle_system", ("/a",), "tensorphys-particles"),
         ("particle_cloth", ("/a",), "tensorphys-particles"),
         ("particle_material", ("/a",), "tensorphys-particles"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tensorphys.matching import NoMatchError, NotSuitableError, PairingError, PatternError
     from tensorphys.metatype import ArticulationMetatype
     from tensorphys.rigid_body_view import RigidBodyView
+    from tensorphys.sdf_shape_view import SdfShapeView
     from tensorphys.simulation_view import SimulationView
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "PatternError",
     "RigidBodyView",
     "RigidContactView",
+    "SdfShapeView",
     "SimulationView",
     "StageSelectionError",
     "TensorApi",
@@ -72,6 +74,7 @@ _LATER = {
     "PatternError": "tensorphys.matching",
     "RigidBodyView": "tensorphys.rigid_body_view",
     "RigidContactView": "tensorphys.contact_view",
+    "SdfShapeView": "tensorphys.sdf_shape_view",
     "SimulationView": "tensorphys.simulation_view",
 }
 

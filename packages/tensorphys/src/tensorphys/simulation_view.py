@@ -21,6 +21,7 @@ from tensorphys.view import TensorView
 
 if TYPE_CHECKING:
     from tensorphys.core import Core
+    from tensorphys.sdf_shape_view import SdfShapeView
     from tensorphys_engine import Simulation
 
 __all__ = ["SimulationView"]
@@ -34,7 +35,6 @@ _MISSING: dict[str, tuple[str, str]] = {
     "create_volume_deformable_body_view": ("tensorphys-fem", "volume deformables"),
     "create_surface_deformable_body_view": ("tensorphys-fem", "surface deformables"),
     "create_deformable_material_view": ("tensorphys-fem", "materials of deformables"),
-    "create_sdf_shape_view": ("tensorphys-sdf", "signed distance fields"),
     "create_particle_system_view": ("tensorphys-particles", "particle systems"),
     "create_particle_cloth_view": ("tensorphys-particles", "particle cloth"),
     "create_particle_material_view": ("tensorphys-particles", "materials of particles"),
@@ -296,6 +296,30 @@ class SimulationView:
         pairs = pair_contacts(self._core, pattern, filters, self._no_match(on_no_match))
         return self._keep(RigidContactView(self._core, pairs, room))
 
+    def create_sdf_shape_view(
+        self, pattern: str, num_points: int, *, on_no_match: OnNoMatch | None = None
+    ) -> SdfShapeView:
+        """View of colliders with approximation ``sdf``; their fields are made here.
+
+        Args:
+            pattern: Prim path pattern of the colliders.
+            num_points: Query points of each shape.
+            on_no_match: As for ``create_articulation_view``.
+
+        Returns:
+            The view; rows in the order of the pattern, then of the stage.
+
+        Raises:
+            PatternError: The text is no pattern.
+            NoMatchError: It matches nothing.
+            NotSuitableError: It matches prims, none of which is such a collider.
+            ViewError: ``num_points`` is negative or no whole number.
+        """
+        self._core.require_valid("SimulationView.create_sdf_shape_view")
+        from tensorphys.sdf_shape_view import create_sdf_shape_view
+
+        return self._keep(create_sdf_shape_view(self._core, pattern, num_points, self._no_match(on_no_match)))
+
     # Views that wait for a package.
 
     def create_soft_body_view(self, pattern: str) -> Any:
@@ -317,10 +341,6 @@ class SimulationView:
     def create_deformable_material_view(self, pattern: str | Sequence[str]) -> Any:
         """Raise: deformables come with ``tensorphys-fem``."""
         raise _missing("create_deformable_material_view")
-
-    def create_sdf_shape_view(self, pattern: str, num_points: int) -> Any:
-        """Raise: signed distance fields come with ``tensorphys-sdf``."""
-        raise _missing("create_sdf_shape_view")
 
     def create_particle_system_view(self, pattern: str) -> Any:
         """Raise: particles come with ``tensorphys-particles``."""
