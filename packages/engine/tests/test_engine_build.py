@@ -293,17 +293,35 @@ def test_a_flat_hull_names_its_prim() -> None:
         Simulation(scene_of(template))
 
 
-def test_shapes_without_geometry_are_left_out_with_a_warning() -> None:
-    template = Template(
-        bodies=bodies(3), shapes=shapes([ShapeType.TRIANGLE_MESH, ShapeType.SPHERE, ShapeType.SPHERES])
+def test_a_triangle_mesh_is_cooked_once_and_named_where_it_is_bad() -> None:
+    shared = Template(
+        shapes=Shapes(
+            path=("/a", "/b"),
+            body=[-1, -1],
+            type=[int(ShapeType.TRIANGLE_MESH)] * 2,
+            mesh=[0, 0],
+            size=[[1.0] * 3] * 2,
+        ),
+        meshes=(TETRAHEDRON,),
     )
-    shared = Template(shapes=Shapes(path=("/mesh",), body=[-1], type=[int(ShapeType.TRIANGLE_MESH)]))
+    template = Template(bodies=bodies(1), shapes=shapes([ShapeType.SPHERE]))
+    model = Simulation(scene_of(template, 3, shared=shared)).contact_model
+    assert len(model.warp_meshes) == 1
+    assert model.pair_count == 6
+    flat = Mesh(TETRAHEDRON.points * [1.0, 0.0, 0.0], TETRAHEDRON.triangles)
+    with pytest.raises(BuildError, match="/a: its mesh cannot collide"):
+        Simulation(scene_of(template, 3, shared=shared.replace(meshes=(flat,))))
+
+
+def test_shapes_without_geometry_are_left_out_with_a_warning() -> None:
+    template = Template(bodies=bodies(3), shapes=shapes([ShapeType.SDF, ShapeType.SPHERE, ShapeType.SPHERES]))
+    shared = Template(shapes=Shapes(path=("/mesh",), body=[-1], type=[int(ShapeType.SDF)]))
     with pytest.warns(
         UnsupportedWarning, match=r"do not collide in this version, left out: 3 \(/e0/s0, /e0/s2"
     ):
         simulation = Simulation(scene_of(template, 4, shared=shared))
     assert simulation.contact_model.shape_body.numpy().tolist() == [1, 4, 7, 10]
-    text = "a shape of type triangle mesh does not collide in this version"
+    text = "a shape of type sdf does not collide in this version"
     assert ("/e0/s0", text) in simulation.findings
     assert simulation.lookup("/e3/s0").shape is None
     assert simulation.lookup("/e3/s1").shape == 3

@@ -5,12 +5,14 @@ from .errors import (
     ArrayError,
     ContactError,
     HullError,
+    MeshError,
     PairError,
     ShapeError,
     UnsupportedPairError,
     UnsupportedShapeError,
 )
 from .hulls import Hull, cook_hull
+from .meshes import TriangleMesh, cook_height_field, cook_mesh
 from .model import Materials, Model, build_model
 from .pairs import candidate_pairs, replicate_pairs
 from .pipeline import collide
@@ -25,16 +27,20 @@ __all__ = [
     "Hull",
     "HullError",
     "Materials",
+    "MeshError",
     "Model",
     "PairError",
     "ShapeError",
     "ShapeType",
+    "TriangleMesh",
     "UnsupportedPairError",
     "UnsupportedShapeError",
     "build_model",
     "candidate_pairs",
     "collide",
+    "cook_height_field",
     "cook_hull",
+    "cook_mesh",
     "create_contacts",
     "manifold_size",
     "pair_is_supported",

@@ -27,5 +27,9 @@ class HullError(ContactError, ValueError):
     """Points that span no volume, or are not finite, cannot be made into a convex hull."""
 
 
+class MeshError(ContactError, ValueError):
+    """A triangle mesh or height field that has no triangle with an area, or bad values."""
+
+
 class ArrayError(ContactError, ValueError):
     """An array handed to :func:`collide` has the wrong dtype, length or device."""

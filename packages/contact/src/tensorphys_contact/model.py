@@ -11,9 +11,10 @@ import numpy.typing as npt
 import warp as wp
 
 from ._layout import PairLayout, lay_out_pairs
-from .errors import HullError, ShapeError
+from .errors import HullError, MeshError, ShapeError
 from .hulls import Hull, pool_hulls
-from .shapes import PairFamily, ShapeType, require_known_shape
+from .meshes import TriangleMesh
+from .shapes import MESH_SHAPES, PairFamily, ShapeType, require_known_shape
 
 FloatArray = npt.NDArray[np.floating[Any]]
 
@@ -54,6 +55,11 @@ class Model:
         shape_center: vec3 [S], centre of the bounding sphere, shape frame [length].
         shape_radius: float [S], its radius, 0 for planes [length].
         shape_vertices: vec2i [S], first and end index into ``hull_vertex``.
+        shape_mesh: uint64 [S], Warp mesh of a triangle mesh or height field, else 0.
+        shape_fold: int32 [S], first entry of that mesh in ``triangle_fold``.
+        triangle_fold: vec3, fold angles of all triangles, see
+            :class:`~tensorphys_contact.TriangleMesh` [rad].
+        warp_meshes: The Warp meshes; they live as long as the model.
         shape_faces: vec2i [S], first and end index into ``face_range``.
         hull_vertex: vec3, vertices of all hulls [length].
         face_range: vec2i, first and end index into ``face_vertex`` of each face of all hulls.
@@ -95,6 +101,10 @@ class Model:
     shape_center: wp.array[wp.vec3]
     shape_radius: wp.array[wp.float32]
     shape_vertices: wp.array[wp.vec2i]
+    shape_mesh: wp.array[wp.uint64]
+    shape_fold: wp.array[wp.int32]
+    triangle_fold: wp.array[wp.vec3]
+    warp_meshes: tuple[wp.Mesh, ...]
     shape_faces: wp.array[wp.vec2i]
     hull_vertex: wp.array[wp.vec3]
     face_range: wp.array[wp.vec2i]
@@ -149,6 +159,8 @@ def build_model(
     rest_offset: npt.ArrayLike,
     shape_hull: npt.ArrayLike | None = None,
     hulls: Sequence[Hull] = (),
+    shape_mesh: npt.ArrayLike | None = None,
+    meshes: Sequence[TriangleMesh] = (),
     body_environment: npt.ArrayLike | None = None,
     environment_origin: npt.ArrayLike | None = None,
     device: Any = None,
@@ -172,6 +184,8 @@ def build_model(
         rest_offset: Distance of rest, summed over two shapes [length], [S].
         shape_hull: Index into ``hulls`` of each convex hull, else −1, shape [S].
         hulls: Cooked hulls.
+        shape_mesh: Index into ``meshes`` of each triangle mesh or height field, else −1, shape [S].
+        meshes: Cooked meshes.
         body_environment: Environment of each body; checked when given, and its
             length then is the number of bodies.
         environment_origin: Origins of the environments in the world [length],
@@ -182,6 +196,7 @@ def build_model(
         ShapeError: an array has the wrong length, an index or size is impossible.
         UnsupportedShapeError: a shape type of a later version.
         HullError: a convex hull without a hull.
+        MeshError: a triangle mesh or height field without a mesh.
         PairError: pairs out of range, out of order or across environments.
     """
     kind = np.asarray(shape_type, dtype=np.int32)
@@ -216,6 +231,9 @@ def build_model(
     if (environment < -1).any() or (environment >= environment_count).any():
         raise ShapeError(f"shape_environment must lie in -1..{environment_count - 1}")
     center, radius = _bounds(kind, size, hull_index, hulls)
+    mesh_index = _mesh_index(kind, shape_mesh, meshes)
+    for shape in np.flatnonzero(mesh_index >= 0):
+        center[shape], radius[shape] = meshes[mesh_index[shape]].center, meshes[mesh_index[shape]].radius
     pool = pool_hulls(hulls)
     layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
     local_pose = _local_poses(kind, pose, environment, environment_count, environment_origin)
@@ -239,6 +257,7 @@ def build_model(
         shape_vertices=put(_ranges(hull_index, kind, pool.vertex_start), wp.vec2i),
         shape_faces=put(_ranges(hull_index, kind, pool.face_start), wp.vec2i),
         hull_vertex=put(pool.vertex, wp.vec3),
+        **_put_meshes(mesh_index, meshes, put),
         face_range=put(pool.face_range, wp.vec2i),
         face_normal=put(pool.face_normal, wp.vec3),
         face_vertex=put(pool.face_vertex, wp.int32),
@@ -258,6 +277,36 @@ def build_model(
         no_margin=wp.zeros(environment_count, dtype=wp.float32, device=warp_device),
         **_put_layout(layout, put),
     )
+
+
+def _mesh_index(
+    kind: npt.NDArray[np.int32], shape_mesh: npt.ArrayLike | None, meshes: Sequence[TriangleMesh]
+) -> npt.NDArray[np.int64]:
+    count = len(kind)
+    index = _vector("shape_mesh", np.full(count, -1) if shape_mesh is None else shape_mesh, count, np.int64)
+    needed = np.isin(kind, MESH_SHAPES)
+    bad = needed & ((index < 0) | (index >= len(meshes)))
+    if bad.any():
+        shape = int(np.argmax(bad))
+        raise MeshError(f"shape {shape} is a mesh with shape_mesh {index[shape]} of {len(meshes)} meshes")
+    return np.where(needed, index, -1)
+
+
+def _put_meshes(index: npt.NDArray[np.int64], meshes: Sequence[TriangleMesh], put: Any) -> dict[str, Any]:
+    built = tuple(
+        wp.Mesh(put(mesh.vertices.astype(np.float32), wp.vec3), put(mesh.triangles.reshape(-1), wp.int32))
+        for mesh in meshes
+    )
+    # The last entries stand for shapes without a mesh.
+    identity = np.array([mesh.id for mesh in built] + [0], dtype=np.uint64)
+    start = np.cumsum([0] + [len(mesh.triangles) for mesh in meshes])
+    folds = np.concatenate([np.zeros((0, 3))] + [mesh.fold for mesh in meshes])
+    return {
+        "shape_mesh": put(identity[index], wp.uint64),
+        "shape_fold": put(np.append(start[:-1], 0)[index], wp.int32),
+        "triangle_fold": put(folds.astype(np.float32), wp.vec3),
+        "warp_meshes": built,
+    }
 
 
 def _put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:

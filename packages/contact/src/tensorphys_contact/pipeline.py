@@ -6,12 +6,22 @@ from typing import Any, Final
 
 import warp as wp
 
-from ._kernels import box_box, compaction, convex, gather, plane, rounded, rounded_box
+from ._kernels import box_box, compaction, convex, gather, mesh, plane, rounded, rounded_box
 from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
 from .shapes import PairFamily
 
+_CONVEX_ARRAYS: Final = (
+    "shape_type",
+    "shape_radius",
+    "shape_vertices",
+    "shape_faces",
+    "hull_vertex",
+    "face_range",
+    "face_normal",
+    "face_vertex",
+)
 _FAMILIES: Final[dict[PairFamily, tuple[Any, tuple[str, ...]]]] = {
     PairFamily.PLANE: (
         plane.collide_planes,
@@ -20,18 +30,10 @@ _FAMILIES: Final[dict[PairFamily, tuple[Any, tuple[str, ...]]]] = {
     PairFamily.ROUND: (rounded.collide_rounded, ("shape_type",)),
     PairFamily.ROUND_BOX: (rounded_box.collide_rounded_boxes, ("shape_type", "shape_radius")),
     PairFamily.BOX_BOX: (box_box.collide_boxes, ()),
-    PairFamily.CONVEX: (
-        convex.collide_convex,
-        (
-            "shape_type",
-            "shape_radius",
-            "shape_vertices",
-            "shape_faces",
-            "hull_vertex",
-            "face_range",
-            "face_normal",
-            "face_vertex",
-        ),
+    PairFamily.CONVEX: (convex.collide_convex, _CONVEX_ARRAYS),
+    PairFamily.MESH: (
+        mesh.collide_meshes,
+        (*_CONVEX_ARRAYS, "shape_mesh", "shape_fold", "triangle_fold"),
     ),
 }
 """Kernel of each family, and the arrays of the model that it alone reads."""

@@ -31,15 +31,21 @@ class ShapeType(enum.IntEnum):
     """(radius, half height, 0), axis +Z, apex at +half height, base at −half height."""
     ELLIPSOID = 7
     """Semi-axes."""
+    TRIANGLE_MESH = 8
+    """Surface of a cooked :class:`~tensorphys_contact.TriangleMesh`, solid on its back side; size unused."""
+    HEIGHT_FIELD = 9
+    """A mesh of :func:`~tensorphys_contact.cook_height_field`; size unused."""
 
 
 FUTURE_SHAPES: Final[dict[int, str]] = {
-    8: "TRIANGLE_MESH",
-    9: "HEIGHT_FIELD",
     10: "SDF",
     11: "SPHERES",
 }
 """Reserved codes; asking for one raises :class:`UnsupportedShapeError`."""
+
+
+CONVEX_SHAPES: Final = tuple(kind for kind in ShapeType if ShapeType.SPHERE <= kind <= ShapeType.ELLIPSOID)
+MESH_SHAPES: Final = (ShapeType.TRIANGLE_MESH, ShapeType.HEIGHT_FIELD)
 
 
 class CombineMode(enum.IntEnum):
@@ -59,6 +65,7 @@ class PairFamily(enum.IntEnum):
     ROUND_BOX = 2
     BOX_BOX = 3
     CONVEX = 4
+    MESH = 5
 
 
 PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = {
@@ -80,8 +87,13 @@ PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = 
             PairFamily.CONVEX,
             1 if low == ShapeType.SPHERE or ShapeType.ELLIPSOID in (low, high) else 4,
         )
-        for low, high in itertools.combinations_with_replacement(list(ShapeType)[1:], 2)
+        for low, high in itertools.combinations_with_replacement(CONVEX_SHAPES, 2)
         if high >= ShapeType.CONVEX_HULL
+    },
+    **{
+        (convex, mesh): (PairFamily.MESH, 4 if convex == ShapeType.SPHERE else 8)
+        for convex in CONVEX_SHAPES
+        for mesh in MESH_SHAPES
     },
 }
 """(lower type, higher type) → (kernel family, largest manifold)."""
@@ -105,7 +117,7 @@ def manifold_size(type0: int, type1: int) -> int:
     if not pair_is_supported(first, second):
         raise UnsupportedPairError(
             f"no narrow phase for {shape_name(first)} against {shape_name(second)}; "
-            "all convex shapes meet each other and planes"
+            "all convex shapes meet each other, planes, triangle meshes and height fields"
         )
     return PAIR_FAMILY[ShapeType(first), ShapeType(second)][1]
 

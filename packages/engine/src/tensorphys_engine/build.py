@@ -104,6 +104,8 @@ def _contact_model(
         shape_environment=shapes.shape_environment,
         shape_hull=shapes.shape_hull,
         hulls=shapes.hulls,
+        shape_mesh=shapes.shape_mesh,
+        meshes=shapes.meshes,
         shape_material=np.arange(numbering.shape_count),
         materials=shapes.materials,
         contact_offset=shapes.contact_offset,

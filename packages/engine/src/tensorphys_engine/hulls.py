@@ -111,6 +111,6 @@ def refuse_scaled_hulls(tables: Template, rows: IntArray, hull: IntArray, sizes:
     changed = np.ptp(sizes[:, rows], axis=0).any(axis=1) & (hull >= 0)
     for local in np.flatnonzero(changed):
         raise UnsupportedError(
-            f"{prefix}{tables.shapes.path[int(rows[local])]}: the size of a convex hull cannot differ between "
+            f"{prefix}{tables.shapes.path[int(rows[local])]}: the size of a convex hull or mesh cannot differ between "
             "environments; make a template for each"
         )

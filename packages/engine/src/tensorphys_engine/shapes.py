@@ -7,20 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys_contact import Hull, Materials
+from tensorphys_contact import Hull, Materials, TriangleMesh
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.hulls import HullBook, contact_types, refuse_scaled_hulls
 from tensorphys_engine.layout import Array, IntArray
 from tensorphys_engine.numbering import Numbering
+from tensorphys_engine.surfaces import SurfaceBook
 from tensorphys_scene import CombineMode, ShapeType
 from tensorphys_spatial import quaternion_normalize, transform_multiply
 
 # Contact offset where none is authored: a share of the smallest extent of the shape, or the distance
-# that gravity covers in this many half steps squared, whichever is larger; a length for planes.
+# that gravity covers in this many half steps squared, whichever is larger; a length for planes and meshes.
 _EXTENT_SHARE = 0.02
 _FALL_FACTOR = 2.0
 _LEAST_GRAVITY = 1.0  # [m/s²]
 _PLANE_OFFSET = 0.02  # [m]
+_SURFACES = (ShapeType.PLANE, ShapeType.TRIANGLE_MESH, ShapeType.HEIGHT_FIELD)
 
 _MATERIAL_COLUMNS = (
     "static_friction",
@@ -44,6 +46,8 @@ class ShapeColumns:
         contact_offset, rest_offset: Offsets [m], shape [shapes].
         materials: One row a shape.
         hulls: Cooked hulls.
+        shape_mesh: int32, shape [shapes].
+        meshes: Cooked triangle meshes.
         radius: Radius of a sphere about the link's centre of mass that holds the shape [m]; 0 for planes and
             static shapes, shape [shapes].
     """
@@ -58,6 +62,8 @@ class ShapeColumns:
     rest_offset: npt.NDArray[np.float64]
     materials: Materials
     hulls: tuple[Hull, ...]
+    shape_mesh: IntArray
+    meshes: tuple[TriangleMesh, ...]
     radius: npt.NDArray[np.float64]
 
 
@@ -70,14 +76,18 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
     """
     scene, layout = numbering.scene, numbering.shapes
     book = HullBook()
-    own_hulls = []
+    surfaces = SurfaceBook()
+    own_hulls, own_surfaces = [], []
     for t, (tables, plan) in enumerate(zip(scene.templates, numbering.plans, strict=True)):
         users = layout.members(t)
         prefix = scene.environments.path[int(users[0])] if users.size else ""
         own_hulls.append(book.hulls_of(tables, plan.shape_row, prefix))
-        refuse_scaled_hulls(tables, plan.shape_row, own_hulls[t], numbering.columns(t, "shapes.size"), prefix)
+        own_surfaces.append(surfaces.surfaces_of(tables, plan.shape_row, prefix))
+        baked = np.maximum(own_hulls[t], own_surfaces[t])
+        refuse_scaled_hulls(tables, plan.shape_row, baked, numbering.columns(t, "shapes.size"), prefix)
     shared_rows = numbering.shared_shape_row
     shared_hull = book.hulls_of(scene.shared, shared_rows, "")
+    shared_surface = surfaces.surfaces_of(scene.shared, shared_rows, "")
     shared = scene.shared.shapes
 
     def fill(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> Array:
@@ -90,8 +100,12 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
     pose = layout.fill([_poses(numbering, t) for t in range(len(numbering.plans))], np.float64, (7,))
     kind, size = contact_types(fill("type", np.int32)), fill("size", np.float64, (3,))
     hull = np.concatenate((layout.fill([h[None] for h in own_hulls], np.int32), shared_hull))
+    surface = np.concatenate((layout.fill([s[None] for s in own_surfaces], np.int32), shared_surface))
     rest = fill("rest_offset", np.float64)
     extent, center, radius = _bounds(kind, size, hull, book.cooked)
+    for shape in np.flatnonzero(surface >= 0):
+        mesh = surfaces.cooked[surface[shape]]
+        center[shape], radius[shape] = mesh.center, mesh.radius
     shape_body = np.concatenate((body, np.full(len(shared_rows), -1, np.int32)))
     shape_pose = np.concatenate((pose, _unit(shared.pose[shared_rows])))
     return ShapeColumns(
@@ -107,6 +121,8 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
         rest_offset=rest,
         materials=_materials(numbering),
         hulls=tuple(book.cooked),
+        shape_mesh=surface,
+        meshes=tuple(surfaces.cooked),
         radius=_reach(numbering, shape_body, shape_pose, center, radius),
     )
 
@@ -161,7 +177,7 @@ def _contact_offsets(
     least = _LEAST_GRAVITY / settings.meters_per_unit
     fall = _FALL_FACTOR * step * step * max(float(np.linalg.norm(settings.gravity)), least)
     automatic = np.maximum(_EXTENT_SHARE * extent, fall)
-    automatic[kind == ShapeType.PLANE] = _PLANE_OFFSET / settings.meters_per_unit
+    automatic[np.isin(kind, _SURFACES)] = _PLANE_OFFSET / settings.meters_per_unit
     automatic += np.maximum(rest, 0.0)
     # An offset at or below the rest offset could make no contact before the shapes are past their rest.
     ignored = np.isfinite(authored) & (authored <= rest)

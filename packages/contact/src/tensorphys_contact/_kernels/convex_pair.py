@@ -170,7 +170,7 @@ def face_manifold(
 
 
 @wp.func
-def convex_manifold(
+def manifold_along(
     f: Convex,
     o: Convex,
     vertex_f: wp.array[wp.vec3],
@@ -180,23 +180,20 @@ def convex_manifold(
     face_vertex: wp.array[wp.int32],
     r: wp.mat33,
     t: wp.vec3,
+    along: wp.vec3,
+    separation: float,
+    p_f: wp.vec3,
     limit: float,
-    least: float,
-    extent: float,
+    band: float,
 ):
-    """Manifold of two convex shapes in the frame of f; arguments as in :func:`separate`.
+    """Manifold along a normal whose separation and deepest point on f are known.
 
     Returns:
-        Rows (point on f, separation), names ascending with −1 for absent rows, the
-        normal from f to o, and that of the last row.
+        As :func:`convex_manifold`.
     """
     points = wp.mat44()
     names = wp.vec4i(-1, -1, -1, -1)
-    n, separation, p_f = separate(f, o, vertex_f, vertex_o, r, t, limit, least, extent)
-    normal = n
-    if not (separation < limit):
-        return points, names, normal, n
-    band = FACE_BAND * least + ROUNDING * extent
+    n = along
     point = wp.zeros(shape=(48,), dtype=wp.vec4)
     name = wp.zeros(shape=(48,), dtype=wp.int32)
     count, normal = face_manifold(
@@ -242,4 +239,51 @@ def convex_manifold(
             names[row] = name[chosen[best]]
             chosen[best] = -1
             row -= 1
+    return points, names, normal, n
+
+
+@wp.func
+def convex_manifold(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    face_range: wp.array[wp.vec2i],
+    face_normal: wp.array[wp.vec3],
+    face_vertex: wp.array[wp.int32],
+    r: wp.mat33,
+    t: wp.vec3,
+    limit: float,
+    least: float,
+    extent: float,
+):
+    """Manifold of two convex shapes in the frame of f; arguments as in :func:`separate`.
+
+    Returns:
+        Rows (point on f, separation), names ascending with −1 for absent rows, the
+        normal from f to o, and that of the last row.
+    """
+    points = wp.mat44()
+    names = wp.vec4i(-1, -1, -1, -1)
+    n, separation, p_f = separate(f, o, vertex_f, vertex_o, r, t, limit, least, extent)
+    normal = n
+    if not (separation < limit):
+        return points, names, normal, n
+    band = FACE_BAND * least + ROUNDING * extent
+    points, names, normal, n = manifold_along(
+        f,
+        o,
+        vertex_f,
+        vertex_o,
+        face_range,
+        face_normal,
+        face_vertex,
+        r,
+        t,
+        n,
+        separation,
+        p_f,
+        limit,
+        band,
+    )
     return points, names, normal, n

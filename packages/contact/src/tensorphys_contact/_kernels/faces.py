@@ -194,6 +194,16 @@ def choose_points(n: wp.vec3, count: int, band: float, point: wp.array[wp.vec4],
     if chosen[1] < 0 or most < 3:
         return chosen
     pb = xyz(point[chosen[1]])
+    # Among points that are as deep as the first, the one farthest from the second is a corner.
+    far = best * 1.0001
+    for k in range(count):
+        d = xyz(point[k]) - pb
+        d = d - n * wp.dot(n, d)
+        if point[k][3] <= least + band and wp.length_sq(d) > far:
+            far = wp.length_sq(d)
+            chosen[0] = k
+    pa = xyz(point[chosen[0]])
+    best = wp.max(best, far)
     area_c = float(1.0e-3) * best
     side = float(0.0)
     for k in range(count):

@@ -15,6 +15,8 @@ CONVEX_HULL = wp.constant(4)
 CYLINDER = wp.constant(5)
 CONE = wp.constant(6)
 ELLIPSOID = wp.constant(7)
+# One triangle of a mesh, its corners where a hull has its vertices; flat, front side outward.
+TRIANGLE = wp.constant(8)
 # Corners of a face: caps of cylinders and cones are polygons of as many.
 FACE_CORNERS = wp.constant(16)
 mat43 = wp.types.matrix(shape=(4, 3), dtype=wp.float32)
@@ -58,7 +60,7 @@ def support(shape: Convex, vertex: wp.array[wp.vec3], d: wp.vec3) -> wp.vec3:
     p = wp.vec3(0.0, 0.0, 0.0)
     kind = shape.kind
     size = shape.size
-    if kind == CONVEX_HULL:
+    if kind == CONVEX_HULL or kind == TRIANGLE:
         p = hull_extreme(shape.first_vertex, shape.last_vertex, vertex, d)
     elif kind == BOX:
         p = wp.vec3(
@@ -196,6 +198,11 @@ def face_toward(
     name = int(0)
     if shape.kind == CONVEX_HULL:
         count, normal, name = hull_face(shape, vertex, face_range, face_normal, face_vertex, d, corners_out)
+    elif shape.kind == TRIANGLE:
+        for k in range(3):
+            corners_out[k] = vertex[shape.first_vertex + k]
+        count = 3
+        normal = wp.normalize(wp.cross(corners_out[1] - corners_out[0], corners_out[2] - corners_out[0]))
     elif shape.kind == BOX:
         count, normal, name = box_face(shape.size, d, corners_out)
     elif shape.kind == CAPSULE or shape.kind == CYLINDER or shape.kind == CONE:
