@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 import numpy as np
 import warp as wp
@@ -18,7 +19,7 @@ from tensorphys_dynamics.testing import SpheresOnPlane, model_of, robots
 STEPS = 10
 
 
-def prepare(robot: robots.Robot, device: str, copies: int, path: str, settle: int) -> tuple[Solver, object]:
+def prepare(robot: robots.Robot, device: str, copies: int, path: Any, settle: int) -> tuple[Solver, object]:
     """Robots that have fallen to the ground or moved for a while."""
     model, state, control = model_of(robot.tree, device, copies=copies, **robot.dof)
     rng = np.random.default_rng(0)
@@ -28,8 +29,9 @@ def prepare(robot: robots.Robot, device: str, copies: int, path: str, settle: in
     state.set_initial(root_pose=root, dof_position=q.ravel(), velocity=v.ravel())
     contacts = None
     if robot.sphere_link:
-        shape = {"link": robot.sphere_link, "center": robot.sphere_center, "radius": robot.sphere_radius}
-        contacts = SpheresOnPlane(model, **shape)
+        contacts = SpheresOnPlane(
+            model, link=robot.sphere_link, center=robot.sphere_center, radius=robot.sphere_radius
+        )
     solver = Solver(model, state, control, contacts, path=path, time_step=1.0 / 60.0)
     solver.update_kinematics()
     for _ in range(settle):

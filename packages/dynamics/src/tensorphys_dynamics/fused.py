@@ -80,7 +80,7 @@ class FusedStep:
         if self.size_class.wide:
             self._spill_stride = max(slots - LOCAL_CONTACTS, 0) * self.size_class.block_size
         else:
-            self._spill_stride = slots * self.size_class.longest_block + self.size_class.entries + 8
+            self._spill_stride = slots * self.size_class.longest_block + self.size_class.entries + 32
         self._spill = wp.empty(
             max(self._spill_stride * self._count, 1), dtype=wp.float32, device=model.device
         )
@@ -142,7 +142,7 @@ def choose_size_class(
         wide=False,
         pool=32,
     )
-    wanted = slots * (ROW_HEAD + 3 * kind.max_chain)
+    wanted = slots * (ROW_HEAD + 4 * kind.max_chain)
     # room beside the rest, and at least what the smooth part needs in the same place
     room = max(_SHARED_FLOATS - bare.scratch_floats, 34 * bare.links + bare.velocities - bare.entries)
     pool = -(-(wanted if lanes == 1 else min(wanted, room)) // 32) * 32

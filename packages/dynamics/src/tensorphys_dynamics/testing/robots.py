@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tensorphys_dynamics._reference import Tree
 
 Array = npt.NDArray[np.float64]
+_Body = tuple[int, str, tuple[float, float, float]]
 
 
 @dataclass
@@ -33,9 +34,7 @@ class Robot:
     sphere_radius: Array
 
 
-def _tree(
-    fixed_base: bool, bodies: Sequence[tuple[int, str, tuple[float, float, float]]], mass: Sequence[float]
-) -> Tree:
+def _tree(fixed_base: bool, bodies: Sequence[_Body], mass: Sequence[float]) -> Tree:
     """Bodies as (parent, joint axes out of x, y, z or P for a slide along x, offset in the parent)."""
     axes = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "P": (1, 0, 0)}
     links = len(bodies)
@@ -59,20 +58,28 @@ def _tree(
     )
 
 
-def humanoid() -> Robot:
-    """27 velocities, 16 links; feet of four spheres each and eight more."""
-    leg = lambda side, first: [  # noqa: E731
+def _leg(side: int, first: int) -> list[_Body]:
+    """Hip, knee and ankle; the thigh is link `first`, the shin the next."""
+    return [
         (3, "xzy", (0.0, 0.1 * side, -0.04)),
         (first, "y", (0.0, 0.0, -0.4)),
         (first + 1, "yx", (0.0, 0.0, -0.4)),
     ]
-    arm = lambda side, first: [  # noqa: E731
+
+
+def _arm(side: int, first: int) -> list[_Body]:
+    """Shoulder, elbow and a fixed hand; the upper arm is link `first`."""
+    return [
         (0, "xy", (0.0, 0.2 * side, 0.06)),
         (first, "y", (0.0, 0.18 * side, -0.2)),
         (first + 1, "", (0.18, 0.0, 0.0)),
     ]
+
+
+def humanoid() -> Robot:
+    """27 velocities, 16 links; feet of four spheres each and eight more."""
     bodies = [(-1, "", (0.0, 0.0, 0.0)), (0, "", (0.0, 0.0, 0.19)), (0, "zy", (0.0, 0.0, -0.26))]
-    bodies += [(2, "x", (0.0, 0.0, -0.16)), *leg(-1, 4), *leg(1, 7), *arm(-1, 10), *arm(1, 13)]
+    bodies += [(2, "x", (0.0, 0.0, -0.16)), *_leg(-1, 4), *_leg(1, 7), *_arm(-1, 10), *_arm(1, 13)]
     mass = [9.0, 3.0, 2.3, 6.6, 4.7, 2.8, 1.8, 4.7, 2.8, 1.8, 1.7, 1.3, 0.5, 1.7, 1.3, 0.5]
     tree = _tree(False, bodies, mass)
     foot = [(x, y, -0.05) for x in (-0.07, 0.14) for y in (-0.03, 0.03)]
@@ -96,7 +103,7 @@ def humanoid() -> Robot:
 
 def ant() -> Robot:
     """14 velocities, 9 links; nine spheres."""
-    bodies: list[tuple[int, str, tuple[float, float, float]]] = [(-1, "", (0.0, 0.0, 0.0))]
+    bodies: list[_Body] = [(-1, "", (0.0, 0.0, 0.0))]
     for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1)):
         at = len(bodies)
         bodies += [(0, "z", (0.14 * x, 0.14 * y, 0.0)), (at, "xy"[x == y], (0.2 * x, 0.2 * y, 0.0))]
@@ -115,7 +122,7 @@ def ant() -> Robot:
 
 def arm() -> Robot:
     """9 velocities, 10 links, fixed base, every joint driven with a bounded force; a gripper over the ground."""
-    bodies: list[tuple[int, str, tuple[float, float, float]]] = [(-1, "", (0.0, 0.0, 0.0))]
+    bodies: list[_Body] = [(-1, "", (0.0, 0.0, 0.0))]
     bodies += [(k, "zyzyzyz"[k], (0.0, 0.0, 0.3 if k else 0.15)) for k in range(7)]
     bodies += [(7, "P", (0.0, 0.03, 0.1)), (7, "P", (0.0, -0.03, 0.1))]
     tree = _tree(True, bodies, [3.0, 3.0, 3.0, 2.5, 2.5, 2.0, 1.5, 1.0, 0.1, 0.1])

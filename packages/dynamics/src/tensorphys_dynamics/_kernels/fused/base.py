@@ -33,7 +33,7 @@ TWO_ACTS_CPU = r"""
 TWO_ACTS_LANES = r"""
   union {
     struct { float inertia[LB][6], rate[LB][12], sub[LB][SUBTREE], force[VB]; };
-    struct { float response[EB], pool[POOL]; };
+    struct { float response[EB]; alignas(16) float pool[POOL]; };
   };
 """
 

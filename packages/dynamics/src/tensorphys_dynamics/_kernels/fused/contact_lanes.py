@@ -15,28 +15,32 @@ auto contact_row = [&](int at, const Contact& o, float* row) {
   const V t2 = cross(o.n, o.t);
   const int ra = o.na ? row_start(o.a) : 0, rb = o.nb ? row_start(o.b) : 0;
   float* y = row + HEAD_SIZE;
-  row[CHAIN_A] = from_int(ra);
-  row[CHAIN_B] = from_int(rb + o.shared);
-  row[LENGTHS] = from_int(o.na | (tail > 0 ? tail << 16 : 0));
-  auto fill = [&](float* to, int j, V lever, float sign) {
+  row[LENGTH] = from_int(o.na + (tail > 0 ? tail : 0));
+  auto motion_along = [&](int j, V lever, float sign) {
     V v = load(w->motion[j]) + cross(load(w->motion[j] + 3), lever);
     if (j < NR) {
       const float e0 = j % 3 == 0 ? sign : 0.0f, e1 = j % 3 == 1 ? sign : 0.0f, e2 = j % 3 == 2 ? sign : 0.0f;
       v = j < 3 ? V{e0, e1, e2} : cross(V{e0, e1, e2}, lever);
     } else v = v * sign;
-    to[0] += dot(v, o.n);
-    to[1] += dot(v, o.t);
-    to[2] += dot(v, t2);
+    return V{dot(v, o.n), dot(v, o.t), dot(v, t2)};
   };
-  for (int p = 0; p < 3 * (o.na + (tail > 0 ? tail : 0)); p++) y[p] = 0.0f;
-  for (int p = 0; p < o.na; p++) fill(y + 3 * p, tab(T_CHAIN + ra + p), o.lever_a, o.sign);
-  for (int p = 0; p < o.nb; p++)
-    fill(y + 3 * (p < o.shared ? p : o.na + p - o.shared), tab(T_CHAIN + rb + p), o.lever_b, -o.sign);
-  float approach = 0.0f;
-  if (k.restitution.data[slot] > 0.0f) {
-    for (int p = 0; p < o.na; p++) approach += y[3 * p] * w->v[tab(T_CHAIN + ra + p)];
-    for (int p = 0; p < tail; p++) approach += y[3 * (o.na + p)] * w->v[tab(T_CHAIN + rb + o.shared + p)];
+  UNROLL4
+  for (int p = 0; p < o.na; p++) {
+    const int j = tab(T_CHAIN + ra + p);
+    store(y + 4 * p, motion_along(j, o.lever_a, o.sign));
+    y[4 * p + 3] = from_int(j);
   }
+  for (int p = 0; p < o.nb; p++) {
+    const int j = tab(T_CHAIN + rb + p);
+    float* to = y + 4 * (p < o.shared ? p : o.na + p - o.shared);
+    const V value = motion_along(j, o.lever_b, -o.sign);
+    store(to, p < o.shared ? load(to) + value : value);
+    to[3] = from_int(j);
+  }
+  const int length = o.na + (tail > 0 ? tail : 0);
+  float approach = 0.0f;
+  if (k.restitution.data[slot] > 0.0f)
+    for (int p = 0; p < length; p++) approach += y[4 * p] * w->v[to_int(y[4 * p + 3])];
   float ann = 0.0f, atn = 0.0f, asn = 0.0f, axx = 0.0f, axy = 0.0f, ayy = 0.0f;
   auto finish_entry = [&](float* e, V value, int j) {
     value = value * w->inverse_root[j];
@@ -48,38 +52,46 @@ auto contact_row = [&](int at, const Contact& o, float* row) {
     axy += value.y * value.z;
     ayy += value.z * value.z;
   };
-  for (int p = o.nb - 1; p >= o.shared; p--) {
-    const int j = tab(T_CHAIN + rb + p);
-    const float* factor = w->factor + row_start(j);
-    float* e = y + 3 * (o.na + p - o.shared);
-    const V value = load(e);
-    for (int q = 0; q < p; q++) {
-      float* to = y + 3 * (q < o.shared ? q : o.na + q - o.shared);
-      store(to, load(to) - value * factor[q]);
+  // entries to .. to + count of y lose value times the row of the factor; loads of a batch are under way together
+  auto eliminate = [&](float* to, const float* factor, V value, int count) {
+    for (int q = 0; q < count; q += 4) {
+      V t[4];
+      UNROLL
+      for (int e = 0; e < 4; e++)
+        t[e] = q + e < count ? load(to + 4 * (q + e)) - value * factor[q + e] : V{0.0f, 0.0f, 0.0f};
+      UNROLL
+      for (int e = 0; e < 4; e++) if (q + e < count) store(to + 4 * (q + e), t[e]);
     }
+  };
+  for (int p = o.nb - 1; p >= o.shared; p--) {
+    float* e = y + 4 * (o.na + p - o.shared);
+    const int j = to_int(e[3]);
+    const float* factor = w->factor + row_start(j);
+    const V value = load(e);
+    eliminate(y, factor, value, o.shared);
+    eliminate(y + 4 * o.na, factor + o.shared, value, p - o.shared);
     finish_entry(e, value, j);
   }
   for (int p = o.na - 1; p >= 0; p--) {
-    const int j = tab(T_CHAIN + ra + p);
-    const float* factor = w->factor + row_start(j);
-    const V value = load(y + 3 * p);
-    for (int q = 0; q < p; q++) store(y + 3 * q, load(y + 3 * q) - value * factor[q]);
-    finish_entry(y + 3 * p, value, j);
+    const int j = to_int(y[4 * p + 3]);
+    const V value = load(y + 4 * p);
+    eliminate(y, w->factor + row_start(j), value, p);
+    finish_entry(y + 4 * p, value, j);
   }
   contact_head(row, slot, o, approach, ann, atn, asn, axx, axy, ayy);
 };
 """
 
 PASS = r"""
-auto row_index = [&](const float* row, int p) {
-  const int na = to_int(row[LENGTHS]) & 65535;
-  return p < na ? tab(T_CHAIN + to_int(row[CHAIN_A]) + p) : tab(T_CHAIN + to_int(row[CHAIN_B]) + p - na);
-};
-auto row_length = [&](const float* row) { return (to_int(row[LENGTHS]) & 65535) + (to_int(row[LENGTHS]) >> 16); };
+struct alignas(16) Four { float x, y, z, w; };  // an entry of the rows: three directions and the velocity index
+auto entry = [](const float* row, int p) { return *(const Four*)(row + HEAD_SIZE + 4 * p); };
+auto row_length = [&](const float* row) { return to_int(row[LENGTH]); };
 auto apply_contact = [&](const float* row, float x, float y, float z) {
-  const float* e = row + HEAD_SIZE;
-  for (int p = lane; p < row_length(row); p += G)
-    w->u[row_index(row, p)] += e[3 * p] * x + e[3 * p + 1] * y + e[3 * p + 2] * z;
+  const int length = row_length(row);
+  for (int p = lane; p < length; p += G) {
+    const Four e = entry(row, p);
+    w->u[to_int(e.w)] += e.x * x + e.y * y + e.z * z;
+  }
   SYNC();
 };
 // Rows of all contacts at the positions of this substep; u starts from the impulses of the last one.
@@ -91,7 +103,7 @@ auto contact_start = [&]() {
     int size = 0;
     if (at < nc) {
       o = contact_geometry(slot0 + at);
-      size = HEAD_SIZE + 3 * (o.na + o.nb - o.shared);
+      size = HEAD_SIZE + 4 * (o.na + o.nb - o.shared);
     }
     int total;
     const int place = used + group_scan(size, total);
@@ -125,14 +137,14 @@ auto contact_pass = [&](const bool biased) {
     const float old = row[0];
     // what was not touched in this substep is the business of the next
     if (!biased && old == 0.0f && row[BOUNCE] == 0.0f && row[SEPARATION] > 0.0f) continue;
-    const float* e = row + HEAD_SIZE;
     const int length = row_length(row);
     float vn = 0.0f, vx = 0.0f, vy = 0.0f;
     for (int p = lane; p < length; p += G) {
-      const float u = w->u[row_index(row, p)];
-      vn += e[3 * p] * u;
-      vx += e[3 * p + 1] * u;
-      vy += e[3 * p + 2] * u;
+      const Four e = entry(row, p);
+      const float u = w->u[to_int(e.w)];
+      vn += e.x * u;
+      vx += e.y * u;
+      vy += e.z * u;
     }
     group_sum3(vn, vx, vy);
     vn += row[PRESCRIBED] - (biased ? row[BIASED] : row[BOUNCE]);
@@ -157,7 +169,11 @@ auto contact_move = [&]() {
     if (at >= nc) continue;
     float* row = contact_block(at);
     float vn = 0.0f;
-    for (int p = lane; p < row_length(row); p += G) vn += row[HEAD_SIZE + 3 * p] * w->u[row_index(row, p)];
+    const int length = row_length(row);
+    for (int p = lane; p < length; p += G) {
+      const Four e = entry(row, p);
+      vn += e.x * w->u[to_int(e.w)];
+    }
     vn = group_sum(vn);
     if (lane == 0) move_contact(row, slot0 + at, vn);
   }

@@ -112,7 +112,7 @@ ROW_HEAD = 24
 HEAD = r"""
 enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, COUPLE_X = 7, COUPLE_Y = 8, SLIDE = 9, BIASED = 10,
        BOUNCE = 11, LEAK = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19,
-       CHAIN_A = 20, CHAIN_B = 21, LENGTHS = 22, COMPLIANCE = 23 };
+       LENGTH = 20, COMPLIANCE = 21 };
 auto contact_head = [&](float* row, int slot, const Contact& o, float approach, float ann, float atn, float asn,
                         float axx, float axy, float ayy) {
   const float* impulse = (const float*)&r.impulse.data[slot];

@@ -63,6 +63,7 @@ auto mass_rows = [&]() {
       n = symmetric(o + 4, b) + cross(moment, a);
       f = a * o[0] - cross(moment, b);
       if (NR == 6) { store(row, f); store(row + 3, n); }
+      UNROLL4
       for (int p = NR; p <= depth; p++) {
         const float* motion = w->motion[tab(T_CHAIN + row_start(i) + p)];
         row[p] = dot(load(motion), f) + dot(load(motion + 3), n);
@@ -82,6 +83,7 @@ MOMENTUM = r"""
 auto momentum_root = [&]() {
   for (int p = lane; p < 6; p += G) {
     float sum = 0.0f;
+    UNROLL4
     for (int i = 6; i < nv; i++) sum += w->factor[row_start(i) + p] * w->v[i];
     w->joint[p] = sum;
   }
@@ -137,6 +139,16 @@ auto factorize = [&]() {
 };
 """
 FACTOR_LANES = r"""
+// to -= from * ratio over `count` entries; loads of a batch are under way together
+auto subtract = [&](float* to, const float* from, float ratio, int count) {
+  for (int q = 0; q < count; q += 8) {
+    float t[8];
+    UNROLL
+    for (int e = 0; e < 8; e++) t[e] = q + e < count ? to[q + e] - ratio * from[q + e] : 0.0f;
+    UNROLL
+    for (int e = 0; e < 8; e++) if (q + e < count) to[q + e] = t[e];
+  }
+};
 auto factorize = [&]() {
   for (int i = nv - 1; i >= 0; i--) {
     float* row = w->factor + row_start(i);
@@ -144,16 +156,16 @@ auto factorize = [&]() {
     const float over = 1.0f / row[depth], x = w->kick[i];
     if (lane == 0) w->inverse_root[i] = sqrtf(over);
     // a lane takes a long and a short row
-    for (int t = lane; 2 * t < depth; t += G)
-      for (int side = 0; side < 2; side++) {
-        const int p = side ? t : depth - 1 - t;
-        if (side && p >= depth - 1 - t) break;
-        const int j = tab(chain + p);
-        float* other = w->factor + row_start(j);
-        const float ratio = row[p] * over;
-        for (int q = 0; q <= p; q++) other[q] -= ratio * row[q];
-        w->kick[j] -= ratio * x;
+    for (int t = lane; 2 * t < depth; t += G) {
+      const int p0 = depth - 1 - t, p1 = t, j0 = tab(chain + p0), j1 = tab(chain + p1);
+      const float ratio0 = row[p0] * over, ratio1 = row[p1] * over;
+      subtract(w->factor + row_start(j0), row, ratio0, p0 + 1);
+      w->kick[j0] -= ratio0 * x;
+      if (p1 < p0) {
+        subtract(w->factor + row_start(j1), row, ratio1, p1 + 1);
+        w->kick[j1] -= ratio1 * x;
       }
+    }
     SYNC();
     for (int p = lane; p < depth; p += G) row[p] *= over;
     SYNC();
@@ -161,6 +173,8 @@ auto factorize = [&]() {
 };
 """
 
+SUBTRACT_CPU = "for (int q = 0; q < p; q++) y[q] -= row[q] * value;"
+SUBTRACT_LANES = "subtract(y, row, value, p);"
 SOLVES = r"""
 // x <- L^-1 D^-1 x for the right-hand side that `factorize` has eliminated
 auto back_substitute = [&](float* x) {
@@ -170,6 +184,7 @@ auto back_substitute = [&](float* x) {
       const float* row = w->factor + row_start(i);
       const int* chain = T + T_CHAIN + row_start(i);
       float value = x[i] * w->inverse_root[i] * w->inverse_root[i];
+      UNROLL4
       for (int p = 0; p < depth; p++) value -= row[p] * x[LDG(chain + p)];
       x[i] = value;
     }
@@ -183,6 +198,7 @@ auto to_u = [&](const float* v, float* u) {
     const float* row = w->factor + row_start(i);
     const int* chain = T + T_CHAIN + row_start(i);
     float value = v[i];
+    UNROLL4
     for (int p = 0; p < depth; p++) value += row[p] * v[LDG(chain + p)];
     u[i] = value / w->inverse_root[i];
   }
@@ -195,6 +211,7 @@ auto from_u = [&](const float* u, float* v) {
       const float* row = w->factor + row_start(i);
       const int* chain = T + T_CHAIN + row_start(i);
       float value = u[i] * w->inverse_root[i];
+      UNROLL4
       for (int p = 0; p < depth; p++) value -= row[p] * v[LDG(chain + p)];
       v[i] = value;
     }
@@ -208,6 +225,7 @@ auto from_u_twice = [&](const float* u0, float* v0, const float* u1, float* v1) 
       const float* row = w->factor + row_start(i);
       const int* chain = T + T_CHAIN + row_start(i);
       float value0 = u0[i] * w->inverse_root[i], value1 = u1[i] * w->inverse_root[i];
+      UNROLL4
       for (int p = 0; p < depth; p++) {
         const int j = LDG(chain + p);
         value0 -= row[p] * v0[j];
@@ -231,7 +249,7 @@ auto response_row = [&](int i, float* store_) {
     const int j = LDG(chain + p);
     const float* row = w->factor + row_start(j);
     float value = y[p];
-    for (int q = 0; q < p; q++) y[q] -= row[q] * value;
+    {SUBTRACT}
     value *= w->inverse_root[j];
     y[p] = value;
     total += value * value;

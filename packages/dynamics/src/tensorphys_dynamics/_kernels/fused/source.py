@@ -100,12 +100,14 @@ class SizeClass:
     @property
     def longest_block(self) -> int:
         """Floats of the rows of a contact that all velocities move, for a group."""
-        return contact_setup.ROW_HEAD + 3 * self.velocities
+        return contact_setup.ROW_HEAD + 4 * self.velocities
 
 
 LOCAL_CONTACTS = 48
 
 _PRELUDE_CPU = r"""
+#define UNROLL
+#define UNROLL4
 #define LDG(p) (*(p))
 #define SYNC()
 typedef float F4 __attribute__((vector_size(16), aligned(4), may_alias));
@@ -116,6 +118,8 @@ auto group_first = [](float a) { return a; };
 """
 _PRELUDE_LANES = r"""
 #if defined(__CUDA_ARCH__)
+#define UNROLL _Pragma("unroll")
+#define UNROLL4 _Pragma("unroll 4")
 #define LDG(p) __ldg(p)
 #define SYNC() do { if (G > 1) __syncwarp(mask_); } while (0)
 #define SHUFFLE(a, o) __shfl_xor_sync(mask_, a, o)
@@ -134,6 +138,8 @@ auto group_scan = [&](int a, int& total) {
   return x - a;
 };
 #else
+#define UNROLL
+#define UNROLL4
 #define LDG(p) (*(p))
 #define SYNC()
 #define SHUFFLE(a, o) 0
@@ -159,7 +165,7 @@ auto group_sum3 = [&](float& a, float& b, float& d) {
 # Scratch of the environments of a block of 32 threads; their starts are shifted against each other by G banks.
 _MEMORY_SHARED = r"""
 constexpr int FLOATS = sizeof(Scratch) / 4, PAD = 32 - (FLOATS + 32 - G % 32) % 32;
-struct Padded { Scratch s; float pad[PAD]; };
+struct alignas(16) Padded { Scratch s; float pad[PAD]; };
 __shared__ Padded scratch_[32 / G];
 Scratch* w = &scratch_[(threadIdx.x & 31) / G].s;
 SYNC();
@@ -271,7 +277,7 @@ def source(size: SizeClass) -> str:
             mass.MASS_ROWS,
             mass.MOMENTUM,
             mass.FACTOR_CPU if wide else mass.FACTOR_LANES,
-            mass.SOLVES,
+            mass.SOLVES.replace("{SUBTRACT}", mass.SUBTRACT_CPU if wide else mass.SUBTRACT_LANES),
             mass.DRIVES,
             motion.MOVE,
             motion.ADVANCE,
