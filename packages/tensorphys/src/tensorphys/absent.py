@@ -9,9 +9,8 @@ from collections.abc import Mapping
 
 __all__ = ["ARTICULATION_ABSENT", "RIGID_BODY_ABSENT"]
 
-_DYNAMICS = "the joint loads of tensorphys_dynamics"
 _FRICTION = "the joint friction and drive envelope models of tensorphys_dynamics"
-_KINEMATIC = "the body accelerations and kinematic targets of tensorphys_dynamics"
+_KINEMATIC = "the kinematic targets of tensorphys_dynamics"
 _TENDONS = "the tendons of tensorphys_dynamics"
 _COMPLIANT = "the compliant contacts of tensorphys_contact"
 _SLEEPING = "the sleeping and disabling of bodies in tensorphys_engine"
@@ -27,9 +26,6 @@ _TENDON_MEMBERS = (
 )
 
 ARTICULATION_ABSENT: Mapping[str, str] = {
-    "link_accelerations": _DYNAMICS,
-    "dof_projected_joint_forces": _DYNAMICS,
-    "link_incoming_joint_force": _DYNAMICS,
     "dof_friction_coefficients": _FRICTION,
     "dof_friction_properties": _FRICTION,
     "dof_drive_model_properties": _FRICTION,
@@ -38,7 +34,6 @@ ARTICULATION_ABSENT: Mapping[str, str] = {
 }
 
 RIGID_BODY_ABSENT: Mapping[str, str] = {
-    "accelerations": _KINEMATIC,
     "kinematic_targets": _KINEMATIC,
     "disable_simulations": _SLEEPING,
     "wake_up": _SLEEPING,

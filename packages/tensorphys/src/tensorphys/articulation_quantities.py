@@ -1,4 +1,4 @@
-"""Matrices, forces and mass centres of articulations, evaluated when they are asked for."""
+"""Loads, matrices, forces and mass centres of articulations, evaluated when they are asked for."""
 
 from __future__ import annotations
 
@@ -142,6 +142,32 @@ class ArticulationQuantityView(BodyPropertyView):
         if name not in self._warned:
             self._warned.add(name)
             self._core.warn("ArticulationView.%s is deprecated; see %s", name, other)
+
+    # What the last step did, as means over it. Zero before the first one, and where the state was set since.
+
+    def get_link_accelerations(self) -> Any:
+        """Acceleration of each link in the last step, shape [count, max_links, 6].
+
+        Layout as of velocities; gravity is in it: a falling link has that of gravity.
+        """
+        return self._get("link_accelerations")
+
+    def get_link_incoming_joint_force(self) -> Any:
+        """Force [N] and torque [N m] that each joint gave in the last step, shape [count, max_links, 6].
+
+        They act on body 1 of the joint, which is the child unless the joint is flipped, at the origin and in the
+        axes of the joint frame at body 1. Drives, actuation, limits and friction of the joint are in them; mass
+        times acceleration of a link is the sum of its joints, contacts, gravity and what was applied. Zero for
+        roots.
+        """
+        return self._get("link_incoming_joint_force")
+
+    def get_dof_projected_joint_forces(self) -> Any:
+        """Part of the joint's load along each free axis [N or N m], shape [count, max_dofs].
+
+        It is what drives, actuation, limits and friction of the joint give together, less what its armature takes.
+        """
+        return self._get("dof_projected_joint_forces")
 
     # Jacobians and mass matrices.
 

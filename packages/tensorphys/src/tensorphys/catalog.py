@@ -94,6 +94,37 @@ class Catalog:
             parts.append(np.where(plan.link_body[:, None] >= 0, values, (0.0, 0.0, 0.0, 1.0)))
         return numbering.links.fill(parts, np.float64, (4,))
 
+    def joint_frames(self) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Frame at body 1 of the joint between each link and its parent.
+
+        Returns:
+            Pose of the frame in body 1, shape [links, 7]; link that is body 1, -1 for the environment, shape [links];
+            1 where body 1 is the child, -1 where it is the parent, 0 for roots, shape [links].
+        """
+        numbering = self.directory.numbering
+        frames, bodies, signs = [], [], []
+        for template, plan in enumerate(numbering.plans):
+            child = np.flatnonzero(plan.link_joint >= 0)
+            authored = numbering.columns(template, "joints.frame1")[:, plan.link_joint[child]]
+            frame = np.zeros((len(authored), len(plan.link_joint), 7))
+            frame[..., 6] = 1.0
+            frame[:, child] = authored
+            frame[..., 3:] /= np.linalg.norm(frame[..., 3:], axis=-1, keepdims=True)
+            # A base that the engine added has no body: its joint stands in the environment.
+            parent = np.where(plan.link_body[plan.link_parent] >= 0, plan.link_parent, -1)
+            body = np.where(plan.link_flipped, parent, np.arange(len(parent)))
+            sign = np.zeros(len(parent))
+            sign[child] = np.where(plan.link_flipped[child], -1.0, 1.0)
+            frames.append(frame)
+            bodies.append(numbering.links_of(template, body))
+            signs.append(sign[None])
+        links = numbering.links
+        return (
+            links.fill(frames, np.float64, (7,)),
+            links.fill(bodies, np.int32),
+            links.fill(signs, np.float64),
+        )
+
     def metatype(self, articulation: int) -> ArticulationMetatype:
         """Metatype of an authored articulation; equal ones of one template are one object."""
         labels = self.info(articulation).labels

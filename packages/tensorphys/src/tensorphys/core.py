@@ -58,6 +58,7 @@ class Core:
         self.warnings = True
         self.faults = wp.zeros(2, dtype=wp.int32, device=self.device)
         self._scratch: Any = None
+        self._joint_frames: list[wp.array] | None = None
         self._principal: npt.NDArray[np.float64] | None = None
 
     @property
@@ -79,6 +80,18 @@ class Core:
         if self._scratch is None:
             self._scratch = Quantities.create_scratch(model)
         return Quantities(model, state, articulations, scratch=self._scratch)
+
+    @property
+    def joint_frames(self) -> list[wp.array]:
+        """Frame at body 1 of each link's joint, that body, and the sign of the wrench, see ``Catalog``."""
+        if self._joint_frames is None:
+            frame, body, sign = self.catalog.joint_frames()
+            self._joint_frames = [
+                wp.array(frame.astype(np.float32), dtype=wp.transform, device=self.device),
+                wp.array(body.astype(np.int32), dtype=wp.int32, device=self.device),
+                wp.array(sign.astype(np.float32), dtype=wp.float32, device=self.device),
+            ]
+        return self._joint_frames
 
     @property
     def on_host(self) -> bool:

@@ -14,7 +14,8 @@ __all__ = ["ARTICULATION_FIELDS", "ARTICULATION_QUANTITIES", "RIGID_BODY_FIELDS"
 Items = Literal["row", "link", "dof", "shape"]
 Group = Literal["state", "property"]
 Conversion = Literal[
-    "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse", "material", "offset"
+    "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse", "material", "offset",
+    "joint_wrench",
 ]  # fmt: skip
 
 
@@ -34,6 +35,7 @@ class Field:
         group: Whether it lives on the simulation device ("state") or on the CPU ("property").
         readable, writable: Whether there is a getter and a setter.
         is_state: Whether writing it changes poses or velocities, so that derived ones are updated at once.
+        measured: Whether it tells of the last step, and is worked out when it is asked for.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Field:
     readable: bool = True
     writable: bool = True
     is_state: bool = False
+    measured: bool = False
 
     def shape(self, count: int, items: int) -> tuple[int, ...]:
         """Shape of the array of a view.
@@ -130,6 +133,18 @@ ARTICULATION_FIELDS = _table(
     ),
     Field("link_transforms", "link", 7, "m, -", "state.link_pose", "link", conversion="pose", writable=False),
     Field("link_velocities", "link", 6, "m/s, rad/s", "state.link_velocity", "link", writable=False),
+    Field(
+        "link_accelerations", "link", 6, "m/s², rad/s²", "loads.link_acceleration", "link",
+        writable=False, measured=True,
+    ),
+    Field(
+        "link_incoming_joint_force", "link", 6, "N, N m", "loads.joint_wrench", "link",
+        conversion="joint_wrench", writable=False, measured=True,
+    ),
+    Field(
+        "dof_projected_joint_forces", "dof", 0, "N or N m", "loads.joint_force", "dof_velocity",
+        writable=False, measured=True,
+    ),
     _dof("dof_positions", "m or rad", "state.dof_position", is_state=True),
     Field("dof_velocities", "dof", 0, "m/s or rad/s", "state.velocity", "dof_velocity", is_state=True),
     _dof("dof_position_targets", "m or rad", "control.position_target"),
@@ -177,6 +192,10 @@ RIGID_BODY_FIELDS = _table(
     Field(
         "velocities", "row", 6, "m/s, rad/s", "state.link_velocity", "link",
         conversion="root_velocity", is_state=True,
+    ),
+    Field(
+        "accelerations", "row", 6, "m/s², rad/s²", "loads.link_acceleration", "link",
+        writable=False, measured=True,
     ),
     *_mass_fields("row", 1),
     *_SHAPE_FIELDS,

@@ -64,6 +64,14 @@ class RigidBodyView(BodyPropertyView):
         )
         self._set("velocities", data, indices)
 
+    def get_accelerations(self) -> Any:
+        """Acceleration of each body in the last step, mean over it, shape [count, 6].
+
+        Layout as of velocities; gravity is in it: a falling body has that of gravity. Zero before the first step,
+        and for objects whose state was set since the last one.
+        """
+        return self._get("accelerations")
+
     # Inputs.
 
     def apply_forces(self, data: Any, indices: Any, is_global: bool = True) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tensorphys._kernels.gather import gather_poses, gather_values
+from tensorphys._kernels.gather import gather_joint_wrenches, gather_poses, gather_values
 from tensorphys._kernels.scatter import scatter_poses, scatter_values
 from tensorphys._kernels.wrench import AT_COM, HAS_FORCE, HAS_POSITION, HAS_TORQUE, IS_GLOBAL, add_wrenches
 from tensorphys.core import Core
@@ -54,6 +54,10 @@ class _Gather:
         if field.conversion == "pose":
             self._inputs = [source, slots, *rows.view_offset]
             kernel, dim = gather_poses, slots.shape
+        elif field.conversion == "joint_wrench":
+            places = [core.array("state.link_pose"), core.array("model.link_com"), *core.joint_frames]
+            self._inputs = [source, slots, *places]
+            kernel, dim = gather_joint_wrenches, slots.shape
         else:
             self._inputs = [as_numbers(source), slots]
             kernel, dim = gather_values, shape
@@ -94,6 +98,8 @@ class Transfer:
             buffer = gather.buffer if gather else self._buffer(field)
             gather = self._gathers[field.name] = _Gather(self._core, self._rows, field, source, buffer)
         with self._core.frontend.ordered_with_caller(self._core.device):
+            if field.measured:
+                self._core.simulation.loads.evaluate()
             return gather()
 
     def _buffer(self, field: Field) -> Buffer:

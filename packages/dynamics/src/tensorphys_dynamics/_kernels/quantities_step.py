@@ -35,9 +35,11 @@ class StepData:
 
 @wp.func
 def is_synced(t: Tables, s: StateData, a: int):
-    """Whether the velocities of an articulation stand at the time of its positions."""
+    """Whether the velocities of the root stand at the time of its positions; those of joints, if the base is fixed."""
+    kind = t.articulation_type[a]
     synced = wp.where(s.fresh[a] == 1 or s.root_synced[a] == 1, 1, 0)
-    for i in range(t.type_velocities[t.articulation_type[a]]):
+    count = wp.where(t.type_root[kind] == 6, 6, t.type_velocities[kind])
+    for i in range(count):
         if s.half_kick[t.articulation_velocity[a] + i] != 0.0:
             synced = 1
     return synced
@@ -191,10 +193,14 @@ def step_loads(
     end = float(is_synced(t, s, a))
     weight = 1.0 - half * (1.0 - end)
     weight_before = half * (1.0 - start)
+    # what is missing of the motion of the whole is free fall; a fixed base does not fall
+    fall = gravity * (half * (start - end))
+    if t.type_root[kind] == 0:
+        fall = wp.vec3(0.0, 0.0, 0.0)
     for local in range(t.type_links[kind]):
         link = base + local
         change = (s.link_velocity[link] - d.start_velocity[link]) / dt
-        linear = wp.spatial_top(change) + gravity * (m.link_gravity[link] * half * (start - end))
+        linear = wp.spatial_top(change) + fall * m.link_gravity[link]
         acceleration_out[link] = wp.spatial_vector(linear, wp.spatial_bottom(change))
         own_load(m, s, d, link, gravity, linear, dt, weight, weight_before)
     for step in range(t.type_links[kind] - 1):

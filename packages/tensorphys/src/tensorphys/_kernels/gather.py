@@ -78,3 +78,36 @@ def gather_points(
     point = to_world(source[place[row]], offset_hi[row], offset_lo[row])
     for k in range(3):
         points_out[row, k] = point[k]
+
+
+@wp.kernel
+def gather_joint_wrenches(
+    # inputs
+    wrench: wp.array[wp.spatial_vector],
+    slots: wp.array2d[wp.int32],
+    link_pose: wp.array[wp.transform],
+    link_com: wp.array[wp.vec3],
+    frame: wp.array[wp.transform],
+    body: wp.array[wp.int32],
+    sign: wp.array[wp.float32],
+    # outputs
+    values_out: wp.array3d[wp.float32],
+):
+    """Carry wrenches about centres of mass into the frames of joints at their body 1; zero for roots."""
+    row, item = wp.tid()
+    slot = slots[row, item]
+    if slot < 0:
+        return
+    place = frame[slot]
+    if body[slot] >= 0:
+        place = link_pose[body[slot]] * place
+    force = sign[slot] * wp.spatial_top(wrench[slot])
+    com = wp.transform_point(link_pose[slot], link_com[slot])
+    arm = com - wp.transform_get_translation(place)
+    torque = sign[slot] * wp.spatial_bottom(wrench[slot]) + wp.cross(arm, force)
+    rotation = wp.transform_get_rotation(place)
+    force = wp.quat_rotate_inv(rotation, force)
+    torque = wp.quat_rotate_inv(rotation, torque)
+    for k in range(3):
+        values_out[row, item, k] = force[k]
+        values_out[row, item, 3 + k] = torque[k]

@@ -1,0 +1,123 @@
+"""Accelerations and joint forces of the last step through the views."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+DT = 1 / 60
+
+
+def author_lever(stage: Any, path: str, *, flipped: bool, position=(0, 0, 0)) -> None:
+    """Case 090: a link of 2 kg, centre of mass 0.5 m from its joint about Y, held by a stiff drive."""
+    stage.xform(path, position)
+    base, link = f"{path}/base", f"{path}/link"
+    stage.body(base, mass=5.0)
+    stage.body(link, mass=2.0, inertia=(0.01, 0.1, 0.1), com=(0.5, 0, 0))
+    stage.joint(f"{path}/root", "fixed", None, base, at0=position)
+    drive = {"type": "force", "stiffness": 2e4, "damping": 2e3}
+    stage.joint(f"{path}/hinge", "revolute", base, link, axis="Y", drive=drive, flipped=flipped)
+    stage.articulation(path)
+
+
+@pytest.fixture
+def levers(stages: SimpleNamespace, arrays: Any) -> SimpleNamespace:
+    stage = stages.Author.new()
+    author_lever(stage, "/lever", flipped=False)
+    author_lever(stage, "/flipped", flipped=True, position=(0, 3, 0))
+    sim = stages.view(arrays, stage)
+    views = {name: sim.create_articulation_view(f"/{name}") for name in ("lever", "flipped")}
+    return SimpleNamespace(sim=sim, arrays=arrays, host=arrays.host, **views)
+
+
+def test_a_held_lever(levers: SimpleNamespace) -> None:
+    """Case 090; the wrench of a flipped joint is that on its parent, at the same place."""
+    for view in (levers.lever, levers.flipped):
+        assert not levers.host(view.get_link_incoming_joint_force()).any(), "before the first step"
+        assert not levers.host(view.get_dof_projected_joint_forces()).any()
+    for _ in range(180):
+        levers.sim.step(DT)
+    for view, sign in ((levers.lever, 1.0), (levers.flipped, -1.0)):
+        wrench = levers.host(view.get_link_incoming_joint_force())
+        assert wrench.shape == (1, 2, 6)
+        np.testing.assert_array_equal(wrench[0, 0], 0.0)
+        np.testing.assert_allclose(wrench[0, 1], sign * np.array([0, 0, 19.62, 0, -9.81, 0]), atol=0.02)
+        projected = levers.host(view.get_dof_projected_joint_forces())
+        np.testing.assert_allclose(projected, [[sign * -9.81]], atol=0.02)
+        np.testing.assert_allclose(levers.host(view.get_link_accelerations()), 0.0, atol=1e-3)
+
+
+def test_joint_forces_are_what_moves_the_links(levers: SimpleNamespace) -> None:
+    """While a lever swings, its joint carries mass times acceleration less weight, and the actuation about its axis."""
+    view, arrays = levers.lever, levers.arrays
+    view.set_dof_stiffnesses(arrays.cpu.make([[0.0]]), None)
+    view.set_dof_dampings(arrays.cpu.make([[0.0]]), None)
+    view.set_dof_actuation_forces(arrays.make([[4.0]]), None)
+    for _ in range(20):
+        before = levers.host(view.get_link_velocities())
+        levers.sim.step(1 / 240)
+        after = levers.host(view.get_link_velocities())
+        acceleration = levers.host(view.get_link_accelerations())[0, 1]
+        np.testing.assert_allclose(acceleration, (after - before)[0, 1] * 240, atol=2e-3)
+        wrench = levers.host(view.get_link_incoming_joint_force())[0, 1]
+        q = float(levers.host(view.get_dof_positions())[0, 0])
+        turn = np.array([[np.cos(q), 0, np.sin(q)], [0, 1, 0], [-np.sin(q), 0, np.cos(q)]])
+        needed = 2.0 * acceleration[:3] + (0, 0, 19.62)
+        # the wrench turns with the link; half a step lies between its mean and now
+        np.testing.assert_allclose(turn @ wrench[:3], needed, atol=0.02 * np.abs(needed).max())
+        np.testing.assert_allclose(levers.host(view.get_dof_projected_joint_forces()), [[4.0]], rtol=5e-3)
+        np.testing.assert_allclose(wrench[4], 4.0, rtol=5e-3)
+
+
+def test_accelerations_of_bodies(stages: SimpleNamespace, arrays: Any) -> None:
+    stage = stages.Author.new()
+    stage.body("/ball", (0, 0, 5), mass=2.0)
+    author_lever(stage, "/lever", flipped=False)
+    sim = stages.view(arrays, stage)
+    view = sim.create_rigid_body_view(["/ball", "/lever/link"])
+    assert not arrays.host(view.get_accelerations()).any()
+    sim.step(DT)
+    np.testing.assert_allclose(arrays.host(view.get_accelerations())[0], (0, 0, -9.81, 0, 0, 0), atol=1e-3)
+    force = np.zeros((2, 3))
+    force[0] = (6.0, 0.0, 0.0)
+    view.apply_forces(arrays.make(force), arrays.rows([0]))
+    sim.step(DT)
+    np.testing.assert_allclose(arrays.host(view.get_accelerations())[0], (3, 0, -9.81, 0, 0, 0), atol=5e-3)
+    # what is set anew has no acceleration yet, the others keep theirs
+    view.set_velocities(arrays.make(np.ones((2, 6))), arrays.rows([0]))
+    found = arrays.host(view.get_accelerations())
+    assert not found[0].any()
+    sim.step(DT)
+    np.testing.assert_allclose(arrays.host(view.get_accelerations())[0, :3], (0, 0, -9.81), atol=2e-3)
+    sim.simulation.reset()
+    assert not arrays.host(view.get_accelerations()).any()
+
+
+def test_contacts_gravity_and_acceleration_add_up(stages: SimpleNamespace, arrays: Any) -> None:
+    """A ball that lands and rolls: mass times acceleration is weight and contact in every step."""
+    stage = stages.Author.new()
+    stage.body("/ball", (0, 0, 0.25), mass=2.0, inertia=(0.03, 0.03, 0.03), radius=0.2)
+    ground = stage.xform("/ground")
+    from pxr import UsdGeom, UsdPhysics
+
+    plane = UsdGeom.Plane.Define(stage.stage, "/ground/plane")
+    plane.CreateAxisAttr("Z")
+    UsdPhysics.CollisionAPI.Apply(plane.GetPrim())
+    assert ground
+    sim = stages.view(arrays, stage)
+    view = sim.create_rigid_body_view("/ball")
+    view.set_velocities(arrays.make([[1.0, 0, 0, 0, 0, 0]]), None)
+    touched = 0
+    for _ in range(90):
+        sim.step(DT)
+        acceleration = arrays.host(view.get_accelerations())[0].astype(float)
+        solver, contacts = sim.simulation.solver, sim.simulation.contacts
+        count = int(contacts.count.numpy()[0])
+        impulse = solver.contact_impulse.numpy()[:count].astype(float)
+        sign = np.where(contacts.body0.numpy()[:count] >= 0, 1.0, -1.0)
+        force = (sign[:, None] * impulse).sum(0) / DT
+        touched += bool(np.abs(force).max(initial=0.0) > 0.0)
+        largest = max(19.62, np.abs(force).max(initial=0.0))
+        np.testing.assert_allclose(2.0 * acceleration[:3], force + (0, 0, -19.62), atol=1e-3 * largest)
+    assert touched > 30
