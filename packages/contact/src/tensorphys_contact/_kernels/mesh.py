@@ -9,6 +9,7 @@ import warp as wp
 
 from .convex import convex_of
 from .convex_pair import FACE_BAND, ON_OTHER, ROUNDING, WITNESS, manifold_along, separate, separation_along
+from .faces import outside
 from .gather import pair_rotation, relative_pose, spheres_apart, store_point
 from .mesh_points import ALIKE, keep_point, reduce_points, sort_by_name
 from .support import TRIANGLE, Convex, core_radius, support
@@ -93,19 +94,23 @@ def triangle_points(
     n, separation, p_f = separate(f, o, corner, vertex_o, r, t, limit, least, extent)
     band = FACE_BAND * least + ROUNDING * extent
     found = separation < limit
-    witness = bool(True)
+    own = bool(True)
     # The face's own normal where it separates as well, or where the difference is rounding.
     alike = wp.dot(n, m)
     if alike > 1.0 - LEAN * LEAN or (alike > ALIKE and height >= separation - band):
         n = m
-        separation = height
     elif found and leans_out(n, m, fold, corner):
         # A shape apart from this triangle is nearer to a neighbour. One that crosses it is
         # pushed out through its face where it lies over it.
         found = separation + core_radius(o) <= band and height > -radius
-        witness = False
         n = m
+    else:
+        own = False
+    if own:
+        # Along the triangle's own normal the deepest point counts where it is over the triangle.
         separation = height
+        p_f = t + r * support(o, vertex_o, -back) - m * (core_radius(o) + height)
+        own = outside(p_f, m, 1.0, 3, corner) > ROUNDING * extent
     if found:
         points, names, normal, last = manifold_along(
             f,
@@ -123,7 +128,7 @@ def triangle_points(
             limit,
             band,
         )
-        if not witness and names[3] == WITNESS:
+        if own and names[3] == WITNESS:
             names[3] = -1
     return points, names, normal, last
 
