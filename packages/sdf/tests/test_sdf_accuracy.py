@@ -91,6 +91,7 @@ def test_closed_forms_at_256(
     exact = truth(q.astype(np.float64))
     relative = np.abs(field.distance(q) - exact) / np.abs(exact)
     assert relative[beyond].max() < 0.05
+    assert (field.distance(q, conservative=True) <= exact + 1e-6).all()
 
 
 MESHES = {

@@ -50,6 +50,8 @@ class SignedDistanceField:
         self.grid, self.surface, self.parameters, self.exact, self.key = grid, surface, parameters, exact, key
         self.device = grid.device
         self.surface_struct = surface.struct if surface is not None else _bounds_only(grid)
+        # an extracted surface may lack what is thinner than a cell, so that no bound may come from it
+        self._bound_struct = self.surface_struct if exact else _bounds_only(grid)
         self._no_poses = wp.empty(0, dtype=wp.transform, device=self.device)
 
     @property
@@ -79,7 +81,8 @@ class SignedDistanceField:
             pose: Pose of the shape ``[x y z qx qy qz qw]``, shape ``(7,)`` or one for each point; points are in
                 world axes then.
             mode: ``sampled`` reads the grid; ``exact`` asks the surface.
-            conservative: Return a true lower bound of the signed distance instead.
+            conservative: Return a true lower bound of the signed distance instead. It holds for closed meshes,
+                unsigned fields, and functions that are true distances.
             out: Warp array of float32 to write into.
 
         Returns:
@@ -89,6 +92,7 @@ class SignedDistanceField:
             ArrayError: An array has the wrong type, shape or device.
             NoSurfaceError: ``mode="exact"`` of a field that was made of values alone.
         """
+        _check_mode(mode)
         p, shape = self._points(points)
         poses = self._poses(pose, len(p))
         result = self._out(out, len(p), wp.float32, requires_grad=p.requires_grad)
@@ -98,7 +102,7 @@ class SignedDistanceField:
                     "conservative: the exact distance is its own lower bound; leave mode out"
                 )
             self._launch(
-                query.lower_bounds, len(p), [self.grid.struct, self.surface_struct, poses, p], [result]
+                query.lower_bounds, len(p), [self.grid.struct, self._bound_struct, poses, p], [result]
             )
         elif mode == "exact":
             surface = self._exact_surface()
@@ -186,6 +190,7 @@ class SignedDistanceField:
         Returns:
             Booleans, shape ``(...)``; a Warp array for Warp points.
         """
+        _check_mode(mode)
         p, shape = self._points(points)
         poses = self._poses(pose, len(p))
         result = self._out(out, len(p), wp.bool)
@@ -232,13 +237,12 @@ class SignedDistanceField:
         save_field(self, path)
 
     def _fields(self, p: Any, poses: Any, mode: Mode, out: Any) -> Any:
+        _check_mode(mode)
         result = self._out(out, len(p), wp.vec4)
         if mode == "exact":
             self._launch(query.exact_fields, len(p), [self._exact_surface().struct, poses, p], [result])
-        elif mode == "sampled":
-            self._two_passes(query.sample_fields, query.finish_fields, poses, p, result)
         else:
-            raise ParameterError(f"mode: expected 'sampled' or 'exact', got {mode!r}")
+            self._two_passes(query.sample_fields, query.finish_fields, poses, p, result)
         return result
 
     def _two_passes(self, sample: Any, finish: Any, poses: Any, p: Any, result: Any) -> None:
@@ -307,6 +311,11 @@ class SignedDistanceField:
             return result
         values: Array = result.numpy().reshape(shape)
         return values
+
+
+def _check_mode(mode: object) -> None:
+    if mode not in ("sampled", "exact"):
+        raise ParameterError(f"mode: expected 'sampled' or 'exact', got {mode!r}")
 
 
 def _bounds_only(grid: Grid) -> SdfSurface:
