@@ -130,6 +130,8 @@ class Grid:
         s.origin, s.cell = wp.vec3(*layout.origin), wp.vec3(*layout.cell)
         s.inv_cell = wp.vec3(*(1.0 / c for c in layout.cell))
         s.blocks = wp.vec3i(*layout.blocks)
+        s.stride_y = (layout.blocks[2] // 4 + 1) * 64
+        s.stride_x = (layout.blocks[1] // 4 + 1) * s.stride_y
         s.subgrid, s.bits, s.blend = layout.subgrid, layout.bits, layout.blend
         s.fine_offset, s.fine_scale = fine_offset, fine_scale
         s.coarse = arrays["coarse"]

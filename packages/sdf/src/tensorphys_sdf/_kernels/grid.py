@@ -19,6 +19,8 @@ class SdfGrid:
     cell: wp.vec3  # edge lengths of a coarse cell
     inv_cell: wp.vec3
     blocks: wp.vec3i  # coarse cells per axis
+    stride_x: int  # from a tile of coarse nodes to the next along x
+    stride_y: int
     subgrid: int  # fine cells per block and axis; 0 without bricks
     bits: int  # bits of a stored fine value: 8, 16 or 32
     blend: int  # layers of coarse cells over which the exact distance takes over at the rim
@@ -77,12 +79,10 @@ def coarse_index(blocks: wp.vec3i, x: int, y: int, z: int) -> int:
 
 @wp.func
 def sample_coarse(grid: SdfGrid, i: wp.vec3i, f: wp.vec3) -> wp.vec4:
-    sy = ((grid.blocks[2] >> 2) + 1) << 6
-    sx = ((grid.blocks[1] >> 2) + 1) * sy
-    x0 = tile_offset(i[0], sx, 16)
-    x1 = tile_offset(i[0] + 1, sx, 16)
-    y0 = tile_offset(i[1], sy, 4)
-    y1 = tile_offset(i[1] + 1, sy, 4)
+    x0 = tile_offset(i[0], grid.stride_x, 16)
+    x1 = tile_offset(i[0] + 1, grid.stride_x, 16)
+    y0 = tile_offset(i[1], grid.stride_y, 4)
+    y1 = tile_offset(i[1] + 1, grid.stride_y, 4)
     z0 = tile_offset(i[2], 64, 1)
     z1 = tile_offset(i[2] + 1, 64, 1)
     return trilinear(
@@ -100,14 +100,13 @@ def sample_coarse(grid: SdfGrid, i: wp.vec3i, f: wp.vec3) -> wp.vec4:
 
 
 @wp.func
-def fine_pair(grid: SdfGrid, brick: int, x: int, y: int, z: int) -> wp.vec2:
-    """Two nodes of a brick, neighbours along z, in stored units."""
-    s = grid.subgrid
-    row = (brick * (s + 1) + x) * (s + 1) + y
-    if grid.bits == 16:
-        word = grid.fine16[row * s + z]
-        return wp.vec2(float(word & wp.uint32(0xFFFF)), float(word >> wp.uint32(16)))
-    node = row * (s + 1) + z
+def halves(word: wp.uint32) -> wp.vec2:
+    return wp.vec2(float(word & wp.uint32(0xFFFF)), float(word >> wp.uint32(16)))
+
+
+@wp.func
+def plain_pair(grid: SdfGrid, node: int) -> wp.vec2:
+    """Two neighbours along z of a brick of 8 or 32 bits, in stored units."""
     if grid.bits == 8:
         return wp.vec2(float(grid.fine8[node]), float(grid.fine8[node + 1]))
     return wp.vec2(grid.fine32[node], grid.fine32[node + 1])
@@ -116,14 +115,28 @@ def fine_pair(grid: SdfGrid, brick: int, x: int, y: int, z: int) -> wp.vec2:
 @wp.func
 def sample_fine(grid: SdfGrid, brick: int, f: wp.vec3) -> wp.vec4:
     s = grid.subgrid
+    n = s + 1
     u = f * float(s)
     x = wp.min(int(u[0]), s - 1)
     y = wp.min(int(u[1]), s - 1)
     z = wp.min(int(u[2]), s - 1)
-    p00 = fine_pair(grid, brick, x, y, z)
-    p01 = fine_pair(grid, brick, x, y + 1, z)
-    p10 = fine_pair(grid, brick, x + 1, y, z)
-    p11 = fine_pair(grid, brick, x + 1, y + 1, z)
+    row = (brick * n + x) * n + y
+    p00 = wp.vec2()
+    p01 = wp.vec2()
+    p10 = wp.vec2()
+    p11 = wp.vec2()
+    if grid.bits == 16:
+        word = row * s + z
+        p00 = halves(grid.fine16[word])
+        p01 = halves(grid.fine16[word + s])
+        p10 = halves(grid.fine16[word + n * s])
+        p11 = halves(grid.fine16[word + n * s + s])
+    else:
+        node = row * n + z
+        p00 = plain_pair(grid, node)
+        p01 = plain_pair(grid, node + n)
+        p10 = plain_pair(grid, node + n * n)
+        p11 = plain_pair(grid, node + n * n + n)
     stored = trilinear(
         p00[0],
         p00[1],
