@@ -80,7 +80,8 @@ class FusedStep:
         if self.size_class.wide:
             self._spill_stride = max(slots - LOCAL_CONTACTS, 0) * self.size_class.block_size
         else:
-            self._spill_stride = slots * self.size_class.longest_block + self.size_class.entries + 32
+            block = ROW_HEAD + 4 * _longest_row(kind)
+            self._spill_stride = slots * block + self.size_class.entries + 32
         self._spill = wp.empty(
             max(self._spill_stride * self._count, 1), dtype=wp.float32, device=model.device
         )
@@ -102,6 +103,12 @@ class FusedStep:
 
 def _bound(count: int) -> int:
     return next(b for b in _BOUNDS if b >= count)
+
+
+def _longest_row(kind: ArticulationType) -> int:
+    """Most velocities that move a contact of one or two links."""
+    chains = [set(kind.chains[last]) if last >= 0 else set() for last in kind.link_chain]
+    return max(len(a | b) for a in chains for b in chains)
 
 
 def _row_starts(kind: ArticulationType, padding: int) -> npt.NDArray[np.int64]:

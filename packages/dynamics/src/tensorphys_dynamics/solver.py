@@ -72,18 +72,12 @@ class Solver:
         self._scratch = create_scratch(model)
         self._contact = _contact_data(contacts, model)
         self._slots = self._contact.body0.shape[0]
-        self._rows = _contact_rows(model, self._slots)
+        self.path = _choose_path(path, model, contacts)
+        self._rows = _contact_rows(model, self._slots, self.path)
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
         self.launch_count = 0
-        self.path: Literal["generic", "fused"] = "generic"
-        if path not in ("auto", "generic", "fused"):
-            raise ModelError(f"expected path 'auto', 'generic' or 'fused', given {path!r}")
-        reason = None if path == "generic" else supports(model, contacts)
-        if path == "fused" and reason is not None:
-            raise ModelError(f"the fused path does not fit: {reason}")
-        if path != "generic" and reason is None:
-            self.path = "fused"
+        if self.path == "fused":
             self._fused = FusedStep(model, state, control, self._contact, self._rows)
 
     def update_kinematics(self, *, every: bool = False) -> None:
@@ -159,10 +153,23 @@ def _contact_data(contacts: Contacts | None, model: Model) -> ContactData:
     return data
 
 
-def _contact_rows(model: Model, slots: int) -> ContactRows:
+def _choose_path(
+    path: Literal["auto", "generic", "fused"], model: Model, contacts: Contacts | None
+) -> Literal["generic", "fused"]:
+    if path not in ("auto", "generic", "fused"):
+        raise ModelError(f"expected path 'auto', 'generic' or 'fused', given {path!r}")
+    reason = None if path == "generic" else supports(model, contacts)
+    if path == "fused" and reason is not None:
+        raise ModelError(f"the fused path does not fit: {reason}")
+    return "generic" if path == "generic" or reason is not None else "fused"
+
+
+def _contact_rows(model: Model, slots: int, path: str) -> ContactRows:
     r = ContactRows()
     device = model.device
-    r.y = wp.zeros((max(2 * slots, 1), max(model.max_chain, 1)), dtype=wp.vec3, device=device)
+    # the fused path keeps its rows elsewhere
+    shape = (2 * slots, max(model.max_chain, 1)) if slots and path == "generic" else (1, 1)
+    r.y = wp.zeros(shape, dtype=wp.vec3, device=device)
     r.ends = wp.zeros(2 * slots, dtype=wp.vec4i, device=device)
     r.inverse = wp.zeros(slots, dtype=wp.vec4, device=device)
     r.arm = wp.zeros(2 * slots, dtype=wp.vec3, device=device)

@@ -97,11 +97,6 @@ class SizeClass:
         rest = 13 + 10 * self.links + 3 + 22 * self.velocities + 6 + 2 * self.row_width + self.entries + 8
         return rest + max(smooth, sweep) + 32
 
-    @property
-    def longest_block(self) -> int:
-        """Floats of the rows of a contact that all velocities move, for a group."""
-        return contact_setup.ROW_HEAD + 4 * self.velocities
-
 
 LOCAL_CONTACTS = 48
 
