@@ -99,8 +99,10 @@ def first_filter(s: SensorTables, sensor: int, shape: int, level: int) -> int:
 
 
 @wp.func
-def names_shape(s: SensorTables, place: int, shape: int, level: int) -> bool:
-    """Whether the filter at a place names the body (level 0) or the collider (level 1) of a shape."""
+def names_shape(s: SensorTables, place: int, last: int, shape: int, level: int) -> bool:
+    """Whether the filter at a place before ``last`` names the body (level 0) or collider (level 1) of a shape."""
+    if place >= last:
+        return False
     if s.accept_all != 0:
         return level == 0
     if level == 0:
@@ -169,7 +171,7 @@ def force_matrix(
             shape = other_shape(k, entry)
             for level in range(2):
                 place = int(first_filter(s, sensor, shape, level))
-                while place < last and names_shape(s, wp.min(place, last - 1), shape, level):
+                while names_shape(s, place, last, shape, level):
                     column = s.filter_column[place]
                     for axis in range(3):
                         matrix_out[sensor, column, axis] = matrix_out[sensor, column, axis] + force[axis]
@@ -204,7 +206,7 @@ def count_contacts(
             shape = other_shape(k, entry)
             for level in range(2):
                 place = int(first_filter(s, sensor, shape, level))
-                while place < last and names_shape(s, wp.min(place, last - 1), shape, level):
+                while names_shape(s, place, last, shape, level):
                     cell = sensor * s.column_count + s.filter_column[place]
                     c.count[cell] = c.count[cell] + 1
                     place += 1
@@ -332,7 +334,7 @@ def write_contacts(
             shape = other_shape(k, entry)
             for level in range(2):
                 place = int(first_filter(s, sensor, shape, level))
-                while place < last and names_shape(s, wp.min(place, last - 1), shape, level):
+                while names_shape(s, place, last, shape, level):
                     cell = sensor * s.column_count + s.filter_column[place]
                     row = c.start[cell] + c.written[cell]
                     c.written[cell] = c.written[cell] + 1
