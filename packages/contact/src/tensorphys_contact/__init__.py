@@ -14,6 +14,7 @@ from .errors import (
 from .hulls import Hull, cook_hull
 from .meshes import TriangleMesh, cook_height_field, cook_mesh
 from .model import Materials, Model, build_model
+from .pair_search import BroadPhase, PairSearch
 from .pairs import candidate_pairs, replicate_pairs
 from .pipeline import collide
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
@@ -21,6 +22,7 @@ from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
 __all__ = [
     "SLOT_BYTES",
     "ArrayError",
+    "BroadPhase",
     "CombineMode",
     "ContactError",
     "Contacts",
@@ -30,6 +32,7 @@ __all__ = [
     "MeshError",
     "Model",
     "PairError",
+    "PairSearch",
     "ShapeError",
     "ShapeType",
     "TriangleMesh",

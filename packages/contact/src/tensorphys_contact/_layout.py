@@ -25,6 +25,7 @@ class PairLayout:
     environment_capacity: npt.NDArray[np.int64]
     chunk_start: npt.NDArray[np.int32] | None
     chunk_pair: npt.NDArray[np.int32] | None
+    key: npt.NDArray[np.int32]
 
 
 LARGE_ENVIRONMENT = 512
@@ -80,6 +81,38 @@ def lay_out_pairs(
         environment_capacity=slot_start[pair_start[1:]] - slot_start[pair_start[:-1]],
         chunk_start=chunk_start,
         chunk_pair=chunk_pair,
+        key=(np.arange(len(home)) - pair_start[home]).astype(np.int32),
+    )
+
+
+def lay_out_search(capacity: int, kind: npt.NDArray[np.int32], environment_count: int) -> PairLayout:
+    """Room for the pairs that a search will find, each with as many slots as any may need."""
+    if environment_count != 1:
+        raise PairError(
+            f"pairs are searched in one world; {environment_count} environments need lists of pairs"
+        )
+    if capacity < 1:
+        raise PairError(f"the capacity of a pair search must be positive, given {capacity}")
+    present = set(np.unique(kind).tolist())
+    used = {pair: entry for pair, entry in PAIR_FAMILY.items() if set(pair) <= present}
+    size = max((entry[1] for entry in used.values()), default=1)
+    if capacity * size > np.iinfo(np.int32).max:
+        raise PairError(f"{capacity * size} manifold slots exceed 32-bit indices")
+    pair_start = np.array([0, capacity], dtype=np.int32)
+    chunk_start, chunk_pair = _chunks(pair_start)
+    none = np.full(capacity, -1, dtype=np.int32)
+    return PairLayout(
+        shapes=np.zeros((capacity, 2), dtype=np.int32),
+        environment=np.zeros(capacity, dtype=np.int32),
+        pair_start=pair_start,
+        item=np.zeros((capacity, 4), dtype=np.int32),
+        slot_start=(np.arange(capacity + 1) * size).astype(np.int32),
+        family_pairs=dict.fromkeys(sorted({entry[0] for entry in used.values()}), none),
+        unsupported=np.zeros((0, 2), dtype=np.int32),
+        environment_capacity=np.array([capacity * size], dtype=np.int64),
+        chunk_start=chunk_start,
+        chunk_pair=chunk_pair,
+        key=none,
     )
 
 

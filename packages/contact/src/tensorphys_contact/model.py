@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from ._layout import PairLayout, lay_out_pairs
+from ._layout import PairLayout, lay_out_pairs, lay_out_search
 from .errors import HullError, MeshError, ShapeError
 from .hulls import Hull, pool_hulls
 from .meshes import TriangleMesh
+from .pair_search import BroadPhase, PairSearch, make_broad_phase
 from .shapes import MESH_SHAPES, PairFamily, ShapeType, require_known_shape
 
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -86,6 +87,9 @@ class Model:
             for but have no narrow phase in this version; they never touch.
         no_margin: float [E], zeros.
         environment_capacity: int64 NumPy array [E], largest possible contact count.
+        pair_key: int32 [P], upper half of the keys of contacts: the index of the pair in its
+            environment, or a number of the two shapes where pairs are searched.
+        search: The search for pairs of one large world, or None where ``pairs`` were given.
         chunk_start: int32 [E + 1], chunks of each environment, or None where no
             environment has so many pairs that its compaction needs to be parallel.
         chunk_pair: int32 [chunks + 1], first pair of each chunk, or None.
@@ -130,6 +134,8 @@ class Model:
     unsupported_pairs: npt.NDArray[np.int32]
     no_margin: wp.array[wp.float32]
     environment_capacity: npt.NDArray[np.int64]
+    pair_key: wp.array[wp.int32]
+    search: BroadPhase | None
     chunk_start: wp.array[wp.int32] | None
     chunk_pair: wp.array[wp.int32] | None
 
@@ -151,7 +157,7 @@ def build_model(
     shape_pose: npt.ArrayLike,
     shape_size: npt.ArrayLike,
     shape_environment: npt.ArrayLike,
-    pairs: npt.ArrayLike,
+    pairs: npt.ArrayLike | PairSearch,
     environment_count: int,
     shape_material: npt.ArrayLike,
     materials: Materials,
@@ -176,7 +182,8 @@ def build_model(
         shape_size: Sizes [length], shape [S, 3].
         shape_environment: Environment, −1 shared, shape [S].
         pairs: Flat shape pairs sorted by environment, shape [P, 2]; see
-            :func:`candidate_pairs` and :func:`replicate_pairs`.
+            :func:`candidate_pairs` and :func:`replicate_pairs`. Or a :class:`PairSearch`, which
+            looks for the near pairs of one large world in each step.
         environment_count: E.
         shape_material: Row of ``materials``, shape [S].
         materials: Material table.
@@ -235,7 +242,10 @@ def build_model(
     for shape in np.flatnonzero(mesh_index >= 0):
         center[shape], radius[shape] = meshes[mesh_index[shape]].center, meshes[mesh_index[shape]].radius
     pool = pool_hulls(hulls)
-    layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
+    if isinstance(pairs, PairSearch):
+        layout = lay_out_search(pairs.capacity, kind, environment_count)
+    else:
+        layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
     local_pose = _local_poses(kind, pose, environment, environment_count, environment_origin)
     shared = np.flatnonzero(environment < 0)
     table = _material_rows(materials, material)
@@ -275,6 +285,19 @@ def build_model(
         contact_offset=put(_offsets("contact_offset", contact_offset, count), wp.float32),
         rest_offset=put(_offsets("rest_offset", rest_offset, count), wp.float32),
         no_margin=wp.zeros(environment_count, dtype=wp.float32, device=warp_device),
+        search=(
+            make_broad_phase(
+                pairs,
+                kind=kind,
+                body=body,
+                environment=environment,
+                radius=radius,
+                half=_half_extents(kind, size, hull_index, hulls, mesh_index, meshes),
+                device=warp_device,
+            )
+            if isinstance(pairs, PairSearch)
+            else None
+        ),
         **_put_layout(layout, put),
     )
 
@@ -315,6 +338,7 @@ def _put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:
         "pair_shape0": put(layout.shapes[:, 0], wp.int32),
         "pair_shape1": put(layout.shapes[:, 1], wp.int32),
         "pair_environment": put(layout.environment, wp.int32),
+        "pair_key": put(layout.key, wp.int32),
         "pair_item": put(layout.item, wp.vec4i),
         "slot_start": put(layout.slot_start, wp.int32),
         "family_pairs": {k: put(v, wp.int32) for k, v in layout.family_pairs.items()},
@@ -403,6 +427,32 @@ def _bounds(
         center[is_hull] = np.stack([h.center for h in hulls])[chosen]
         radius[is_hull] = np.array([h.radius for h in hulls])[chosen]
     return center, radius
+
+
+def _half_extents(
+    kind: npt.NDArray[np.int32],
+    size: npt.NDArray[np.float64],
+    hull_index: npt.NDArray[np.int64],
+    hulls: Sequence[Hull],
+    mesh_index: npt.NDArray[np.int64],
+    meshes: Sequence[TriangleMesh],
+) -> npt.NDArray[np.float64]:
+    """Half extents of the box about each shape in its frame, centred on its bounding sphere."""
+    half = size.copy()
+    half[kind == ShapeType.SPHERE] = size[kind == ShapeType.SPHERE, :1]
+    for round_kind in (ShapeType.CAPSULE, ShapeType.CYLINDER, ShapeType.CONE):
+        chosen = kind == round_kind
+        half[chosen] = size[chosen][:, [0, 0, 1]]
+        if round_kind == ShapeType.CAPSULE:
+            half[chosen, 2] += size[chosen, 0]
+    for index, cooked, code in (
+        (hull_index, hulls, (ShapeType.CONVEX_HULL,)),
+        (mesh_index, meshes, MESH_SHAPES),
+    ):
+        chosen = np.isin(kind, code)
+        if chosen.any():
+            half[chosen] = np.array([0.5 * np.ptp(c.vertices, axis=0) for c in cooked])[index[chosen]]
+    return half
 
 
 def _ranges(

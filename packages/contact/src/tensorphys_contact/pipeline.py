@@ -10,6 +10,7 @@ from ._kernels import box_box, compaction, convex, gather, mesh, plane, rounded,
 from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
+from .pair_search import find_pairs
 from .shapes import PairFamily
 
 _CONVEX_ARRAYS: Final = (
@@ -49,7 +50,8 @@ def collide(
     """Find all contacts nearer than the sum of the two contact offsets and the margin.
 
     Launches one kernel for the bounds, one for each family of shape pairs that the model
-    has, and two for the compaction (four where an environment has more than 512 pairs). It allocates nothing and never waits, so it can be captured. Results
+    has, and two for the compaction (four where an environment has more than 512 pairs); a
+    model that searches its pairs adds five and a sort. It allocates nothing and never waits, so it can be captured. Results
     do not depend on the order of threads.
 
     Args:
@@ -83,6 +85,8 @@ def collide(
         outputs=[manifolds.bound],
         device=model.device,
     )
+    if model.search is not None:
+        find_pairs(model, model.search, body_pose, extra, contacts)
     for family, members in model.family_pairs.items():
         kernel, names = _FAMILIES[family]
         wp.launch(
@@ -202,8 +206,7 @@ def _manifold_outputs(manifolds: Manifolds) -> list[Any]:
 
 def _write_inputs(model: Model, manifolds: Manifolds) -> list[Any]:
     return [
-        model.pair_start,
-        model.pair_environment,
+        model.pair_key,
         model.pair_shape0,
         model.pair_shape1,
         model.slot_start,

@@ -214,8 +214,7 @@ def aim_chunks(
 
 @wp.kernel
 def write_contacts(
-    pair_start: wp.array[wp.int32],
-    pair_environment: wp.array[wp.int32],
+    pair_key: wp.array[wp.int32],
     pair_shape0: wp.array[wp.int32],
     pair_shape1: wp.array[wp.int32],
     slot_start: wp.array[wp.int32],
@@ -259,7 +258,7 @@ def write_contacts(
     mu_s = combine(static_friction[s0], static_friction[s1], mode, mode)
     mu_d = combine(dynamic_friction[s0], dynamic_friction[s1], mode, mode)
     bounce = combine(restitution[s0], restitution[s1], bounce_mode, bounce_mode)
-    index = pair - pair_start[pair_environment[pair]]
+    index = pair_key[pair]
     for k in range(count):
         slot = slot_start[pair] + k
         out = target[slot]

@@ -58,6 +58,8 @@ def collide_convex(
 ):
     """One thread a pair."""
     pair = family[wp.tid()]
+    if pair < 0:
+        return
     item = pair_item[pair]
     if spheres_apart(bound[item[2]], bound[item[3]]):
         count_out[pair] = 0

@@ -235,6 +235,8 @@ def collide_rounded_boxes(
 ):
     """One thread a pair; the frame shape f is the box."""
     pair = family[wp.tid()]
+    if pair < 0:
+        return
     item = pair_item[pair]
     if spheres_apart(bound[item[2]], bound[item[3]]):
         count_out[pair] = 0

@@ -1,0 +1,228 @@
+"""Broad phase of one large world: a search for the pairs of shapes that are near each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from ._kernels import pair_search as kernels
+from .errors import PairError
+from .shapes import PAIR_FAMILY, ShapeType
+
+if TYPE_CHECKING:
+    from .contacts import Contacts
+    from .model import Model
+
+MOST_SHAPES = 46340
+"""Shapes of one world, so that a pair of them is a 32-bit number."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PairSearch:
+    """Ask :func:`build_model` to look for the near pairs of one world in each step.
+
+    Attributes:
+        capacity: Largest number of near pairs; what does not fit is dropped and flagged.
+        filtered_pairs: Shape pairs that never touch, shape [count, 2].
+        filtered_body_pairs: Body pairs that never touch, −1 for static, shape [count, 2].
+    """
+
+    capacity: int
+    filtered_pairs: npt.ArrayLike | None = None
+    filtered_body_pairs: npt.ArrayLike | None = None
+
+
+@dataclasses.dataclass
+class BroadPhase:
+    """Arrays of the search; S shapes, N of them no planes, P the capacity.
+
+    Attributes:
+        solid: int32 [N], shapes that are no planes.
+        plane: int32, planes.
+        rank: int32 [S], order by size; the smaller shape of a pair looks for the larger.
+        half: vec3 [S], half extents of the box about a shape in its frame [length].
+        row: int32 [S], row of each shape in ``Model.local_pose``.
+        filtered: int64, sorted codes (shape 0 × S + shape 1) of pairs that never touch.
+        family_of: int32, kernel family of two shape types, −1 for none.
+        lower, upper: vec3 [N], boxes of this step, contact offset and margin included.
+        bvh: Tree of these boxes, rebuilt in each step.
+        count: int32 [N], pairs found by each shape.
+        end: int32 [N], their running sum.
+        code: int64 [2 P], codes of the pairs, ascending in the first half.
+        order: int32 [2 P], scratch of the sort.
+        required: int32 [1], largest number of pairs that a step wanted, sticky.
+        overflow: int32 [1], 1 once pairs were dropped, sticky.
+    """
+
+    solid: wp.array[wp.int32]
+    plane: wp.array[wp.int32]
+    rank: wp.array[wp.int32]
+    half: wp.array[wp.vec3]
+    row: wp.array[wp.int32]
+    filtered: wp.array[wp.int64]
+    family_of: wp.array[wp.int32]
+    lower: wp.array[wp.vec3]
+    upper: wp.array[wp.vec3]
+    bvh: wp.Bvh
+    count: wp.array[wp.int32]
+    end: wp.array[wp.int32]
+    code: wp.array[wp.int64]
+    order: wp.array[wp.int32]
+    required: wp.array[wp.int32]
+    overflow: wp.array[wp.int32]
+
+
+def make_broad_phase(
+    search: PairSearch,
+    *,
+    kind: npt.NDArray[np.int32],
+    body: npt.NDArray[np.int32],
+    environment: npt.NDArray[np.int32],
+    radius: npt.NDArray[np.floating[Any]],
+    half: npt.NDArray[np.float64],
+    device: Any,
+) -> BroadPhase:
+    """Allocate the search.
+
+    Raises:
+        PairError: more than 46,340 shapes, or no shape but planes.
+    """
+    count = len(kind)
+    if count > MOST_SHAPES:
+        raise PairError(f"pairs are searched among at most {MOST_SHAPES} shapes, given {count}")
+    solid = np.flatnonzero(kind != ShapeType.PLANE)
+    if not len(solid):
+        raise PairError("there is no shape but planes to search pairs of")
+    rank = np.empty(count, dtype=np.int32)
+    rank[np.lexsort((np.arange(count), radius))] = np.arange(count)
+    row = np.arange(count)
+    row[environment < 0] = count + np.arange(int((environment < 0).sum()))
+    types = max(ShapeType) + 1
+    family_of = np.full((types, types), -1, dtype=np.int32)
+    for (low, high), (family, _size) in PAIR_FAMILY.items():
+        family_of[low, high] = family_of[high, low] = family
+
+    def put(data: npt.ArrayLike, dtype: Any) -> Any:
+        return wp.array(np.ascontiguousarray(data), dtype=dtype, device=device)
+
+    def zeros(length: int, dtype: Any) -> Any:
+        return wp.zeros(length, dtype=dtype, device=device)
+
+    lower, upper = zeros(len(solid), wp.vec3), zeros(len(solid), wp.vec3)
+    return BroadPhase(
+        solid=put(solid, wp.int32),
+        plane=put(np.flatnonzero(kind == ShapeType.PLANE), wp.int32),
+        rank=put(rank, wp.int32),
+        half=put(half.astype(np.float32), wp.vec3),
+        row=put(row, wp.int32),
+        filtered=put(_filtered_codes(search, body), wp.int64),
+        family_of=put(family_of.ravel(), wp.int32),
+        lower=lower,
+        upper=upper,
+        bvh=wp.Bvh(lower, upper),
+        count=zeros(len(solid), wp.int32),
+        end=zeros(len(solid), wp.int32),
+        code=zeros(2 * search.capacity, wp.int64),
+        order=zeros(2 * search.capacity, wp.int32),
+        required=zeros(1, wp.int32),
+        overflow=zeros(1, wp.int32),
+    )
+
+
+def _filtered_codes(search: PairSearch, body: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+    count = len(body)
+    blocks = [np.zeros((0, 2), dtype=np.int64)]
+    if search.filtered_pairs is not None:
+        blocks.append(np.asarray(search.filtered_pairs, dtype=np.int64).reshape(-1, 2))
+    if search.filtered_body_pairs is not None:
+        for first, second in np.asarray(search.filtered_body_pairs, dtype=np.int64).reshape(-1, 2):
+            a, b = np.flatnonzero(body == first), np.flatnonzero(body == second)
+            blocks.append(np.stack(np.meshgrid(a, b, indexing="ij"), axis=-1).reshape(-1, 2))
+    pairs = np.sort(np.concatenate(blocks), axis=1)
+    return np.unique(pairs[:, 0] * count + pairs[:, 1])
+
+
+def find_pairs(
+    model: Model, search: BroadPhase, body_pose: wp.array[wp.transform], margin: Any, contacts: Contacts
+) -> None:
+    """Fill the pairs of a model: launches, a tree rebuild, a scan and a sort; nothing waits."""
+    device = model.device
+    count = len(search.solid)
+    capacity = model.pair_count
+    wp.launch(
+        kernels.bound_solids,
+        dim=count,
+        inputs=[
+            search.solid,
+            search.row,
+            search.half,
+            model.shape_body,
+            model.shape_center,
+            model.local_pose,
+            model.contact_offset,
+            margin,
+            body_pose,
+        ],
+        outputs=[search.lower, search.upper],
+        device=device,
+    )
+    search.bvh.rebuild()
+    world = [
+        search.bvh.id,
+        search.solid,
+        search.plane,
+        search.rank,
+        search.row,
+        search.filtered,
+        search.family_of,
+        search.lower,
+        search.upper,
+        model.shape_type,
+        model.shape_body,
+        contacts.manifolds.bound,
+    ]
+    wp.launch(kernels.count_near, dim=count, inputs=world, outputs=[search.count], device=device)
+    wp.utils.array_scan(search.count, search.end, inclusive=True)
+    wp.launch(
+        kernels.clear_codes,
+        dim=capacity,
+        inputs=[search.end],
+        outputs=[
+            search.code,
+            search.order,
+            contacts.manifolds.count,
+            search.required,
+            search.overflow,
+            contacts.overflow,
+        ],
+        device=device,
+    )
+    wp.launch(
+        kernels.write_near,
+        dim=count,
+        inputs=[*world, search.count, search.end, capacity],
+        outputs=[search.code],
+        device=device,
+    )
+    wp.utils.radix_sort_pairs(search.code, search.order, capacity)
+    families = [model.family_pairs.get(family) for family in range(kernels.FAMILIES)]
+    for family, members in enumerate(families):
+        if members is not None:
+            wp.launch(
+                kernels.assign_family,
+                dim=capacity,
+                inputs=[family, search.code, search.family_of, model.shape_type],
+                outputs=[members],
+                device=device,
+            )
+    wp.launch(
+        kernels.assign_pairs,
+        dim=capacity,
+        inputs=[search.code, search.row, model.shape_type, model.shape_radius],
+        outputs=[model.pair_shape0, model.pair_shape1, model.pair_item, model.pair_key],
+        device=device,
+    )
