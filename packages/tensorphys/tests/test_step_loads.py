@@ -121,3 +121,64 @@ def test_contacts_gravity_and_acceleration_add_up(stages: SimpleNamespace, array
         largest = max(19.62, np.abs(force).max(initial=0.0))
         np.testing.assert_allclose(2.0 * acceleration[:3], force + (0, 0, -19.62), atol=1e-3 * largest)
     assert touched > 30
+
+
+def test_swapped_bodies_of_a_cart_pole_carry_opposite_loads(stages: SimpleNamespace, arrays: Any) -> None:
+    """The same motion of a cart-pole and of its copy with the ends of both joints swapped, targets of opposite sign."""
+    stage = stages.Author.new()
+    gains = {"type": "force", "stiffness": 2e3, "damping": 2e2}
+    for name, flipped, place in (("straight", False, 0), ("flipped", True, 5)):
+        sign = -1.0 if flipped else 1.0
+        stage.cart_pole(
+            f"/{name}",
+            (place, 0, 0),
+            cart={"drive": {**gains, "targetPosition": sign * 1.0}},
+            pole={"drive": {**gains, "targetPosition": sign * 45.0}},
+            flipped=flipped,
+        )
+    sim = stages.view(arrays, stage)
+    straight, flipped = (sim.create_articulation_view(f"/{name}") for name in ("straight", "flipped"))
+    for number in range(240):
+        sim.step(DT)
+        if number not in (10, 239):
+            continue
+        poses = [arrays.host(view.get_link_transforms())[0] for view in (straight, flipped)]
+        np.testing.assert_allclose(poses[1][:, :3] - (5, 0, 0), poses[0][:, :3], atol=1e-4)
+        projected = [arrays.host(view.get_dof_projected_joint_forces())[0] for view in (straight, flipped)]
+        scale = np.abs(projected[0]).max()
+        np.testing.assert_allclose(projected[1], -projected[0], atol=2e-3 * scale)
+        wrenches = [
+            arrays.host(view.get_link_incoming_joint_force())[0].astype(float) for view in (straight, flipped)
+        ]
+        assert not wrenches[0][0].any()
+        assert not wrenches[1][0].any()
+        # the joint frames: of the cart at the origin of a link, of the pole half a metre below its centre or at the cart
+        cart, pole = poses[0][1, :3], poses[0][2]
+        rail = poses[0][0, :3]
+        turn = _matrix(pole[3:])
+        hinge = pole[:3] + turn @ (0, 0, -0.5)
+        places = ([(np.eye(3), cart), (turn, hinge)], [(np.eye(3), rail), (np.eye(3), cart)])
+        for link in (1, 2):
+            sides = []
+            for side in (0, 1):
+                rotation, origin = places[side][link - 1]
+                force = rotation @ wrenches[side][link, :3]
+                torque = rotation @ wrenches[side][link, 3:] + np.cross(origin - cart, force)
+                sides.append(np.concatenate((force, torque)))
+            np.testing.assert_allclose(sides[1], -sides[0], atol=2e-3 * np.abs(sides[0]).max())
+    # at rest the hinge holds the pole of 0.5 kg, 0.5 m from it, and the rail all of it
+    q = float(arrays.host(straight.get_dof_positions())[0, 1])
+    assert q == pytest.approx(np.radians(45.0), abs=0.01)
+    assert projected[0][1] == pytest.approx(-0.5 * 9.81 * 0.5 * np.sin(q), abs=0.01)
+    assert abs(wrenches[0][1, 2]) == pytest.approx(1.5 * 9.81, abs=0.01)
+
+
+def _matrix(q: np.ndarray) -> np.ndarray:
+    x, y, z, w = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
