@@ -5,7 +5,7 @@
 
 from tensorphys_sdf._kernels.differentiable import exact_distance, field_distance
 from tensorphys_sdf._kernels.field import field_distance_gradient, field_lower_bound
-from tensorphys_sdf._kernels.grid import SdfGrid, sample_clamped
+from tensorphys_sdf._kernels.grid import sample_clamped
 from tensorphys_sdf._kernels.primitives import (
     distance_box,
     distance_capsule,
@@ -26,12 +26,12 @@ from tensorphys_sdf._kernels.primitives import (
     into_scaled_frame,
 )
 from tensorphys_sdf._kernels.surface import (
-    SdfSurface,
     closest_on_surface,
     exact_distance_gradient,
     surface_sign,
     winding_number,
 )
+from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 __all__ = [
     "SdfGrid",

@@ -8,11 +8,11 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import differentiable, query
-from tensorphys_sdf._kernels.surface import SdfSurface
 from tensorphys_sdf.errors import ArrayError, NoSurfaceError, ParameterError
 from tensorphys_sdf.grid import Grid
 from tensorphys_sdf.mesh import Array
 from tensorphys_sdf.parameters import FieldParameters
+from tensorphys_sdf.structs import SdfSurface
 from tensorphys_sdf.surface import Surface
 
 Mode = Literal["sampled", "exact"]
@@ -56,7 +56,7 @@ class SignedDistanceField:
 
     @property
     def error_bound(self) -> float:
-        """Bound of |sampled - true| within the grid, when the field is that of a mesh or a true distance."""
+        """Bound of the error of sampled distances within the grid, for closed meshes and true distances."""
         return self.grid.error_bound()
 
     @property

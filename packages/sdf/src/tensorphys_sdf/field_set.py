@@ -9,10 +9,9 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import batch
-from tensorphys_sdf._kernels.grid import SdfGrid
-from tensorphys_sdf._kernels.surface import SdfSurface
 from tensorphys_sdf.errors import ArrayError, ParameterError
 from tensorphys_sdf.field import SignedDistanceField
+from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 _RIM_THREADS = 1 << 16
 

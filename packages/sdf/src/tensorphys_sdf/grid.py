@@ -12,10 +12,10 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import build as kernels
-from tensorphys_sdf._kernels.grid import SdfGrid
 from tensorphys_sdf.errors import ParameterError
 from tensorphys_sdf.mesh import Array
 from tensorphys_sdf.parameters import FieldParameters
+from tensorphys_sdf.structs import SdfGrid
 
 # Signed distances at points; the points come in rows of neighbours of the given length.
 Evaluate = Callable[[Any, int], Any]
@@ -166,7 +166,7 @@ class Grid:
         return values
 
     def error_bound(self) -> float:
-        """Bound of |sampled - true| inside of the grid, for fields that are true distances."""
+        """Bound of the error of sampled distances inside of the grid, for true distances."""
         half_diagonal = 0.5 * float(np.linalg.norm(self.layout.cell))
         if not self.layout.subgrid:
             return half_diagonal

@@ -9,9 +9,9 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import exact as kernels
-from tensorphys_sdf._kernels.surface import SdfSurface
 from tensorphys_sdf.errors import MeshRepairWarning, NoInsideWarning, OpenMeshWarning, ParameterError
 from tensorphys_sdf.mesh import Array, MeshReport, clean_mesh
+from tensorphys_sdf.structs import SdfSurface
 
 SignRule = Literal["auto", "winding", "normal", "unsigned"]
 

@@ -3,8 +3,8 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.field import rim_distance_gradient
-from tensorphys_sdf._kernels.grid import SdfGrid, grid_coordinates, in_core, sample_inside
-from tensorphys_sdf._kernels.surface import SdfSurface
+from tensorphys_sdf._kernels.grid import grid_coordinates, in_core, sample_inside
+from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 wp.set_module_options({"enable_backward": False})
 

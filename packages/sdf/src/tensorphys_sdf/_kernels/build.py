@@ -2,7 +2,8 @@
 
 import warp as wp
 
-from tensorphys_sdf._kernels.grid import SdfGrid, block_index, coarse_index, sample_coarse
+from tensorphys_sdf._kernels.grid import block_index, coarse_index, sample_coarse
+from tensorphys_sdf.structs import SdfGrid
 
 wp.set_module_options({"enable_backward": False})
 

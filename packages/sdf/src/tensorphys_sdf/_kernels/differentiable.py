@@ -3,8 +3,8 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.field import field_distance_gradient
-from tensorphys_sdf._kernels.grid import SdfGrid
-from tensorphys_sdf._kernels.surface import SdfSurface, exact_distance_gradient
+from tensorphys_sdf._kernels.surface import exact_distance_gradient
+from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 wp.set_module_options({"enable_backward": True})
 

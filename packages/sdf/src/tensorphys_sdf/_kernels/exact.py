@@ -2,13 +2,8 @@
 
 import warp as wp
 
-from tensorphys_sdf._kernels.surface import (
-    FAR,
-    SdfSurface,
-    surface_sign,
-    unsigned_distance,
-    winding_number,
-)
+from tensorphys_sdf._kernels.surface import FAR, surface_sign, unsigned_distance, winding_number
+from tensorphys_sdf.structs import SdfSurface
 
 wp.set_module_options({"enable_backward": False})
 

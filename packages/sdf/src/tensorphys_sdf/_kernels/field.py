@@ -3,7 +3,6 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.grid import (
-    SdfGrid,
     clamp_to_grid,
     grid_coordinates,
     in_core,
@@ -11,7 +10,8 @@ from tensorphys_sdf._kernels.grid import (
     sample_clamped,
     sample_inside,
 )
-from tensorphys_sdf._kernels.surface import SdfSurface, bounds_distance, outer_distance_gradient
+from tensorphys_sdf._kernels.surface import bounds_distance, outer_distance_gradient
+from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 wp.set_module_options({"enable_backward": False})
 

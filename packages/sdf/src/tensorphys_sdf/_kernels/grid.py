@@ -8,30 +8,9 @@ touches: at 256 cells per axis 38 and 28 instead of the 84 of a row-major array.
 
 import warp as wp
 
+from tensorphys_sdf.structs import SdfGrid
+
 wp.set_module_options({"enable_backward": False})
-
-
-@wp.struct
-class SdfGrid:
-    """Signed distances on a grid. All positions are in the frame of the shape."""
-
-    origin: wp.vec3  # position of coarse node (0, 0, 0)
-    cell: wp.vec3  # edge lengths of a coarse cell
-    inv_cell: wp.vec3
-    blocks: wp.vec3i  # coarse cells per axis
-    stride_x: int  # from a tile of coarse nodes to the next along x
-    stride_y: int
-    subgrid: int  # fine cells per block and axis; 0 without bricks
-    bits: int  # bits of a stored fine value: 8, 16 or 32
-    blend: int  # layers of coarse cells over which the exact distance takes over at the rim
-    fine_offset: float  # value of a stored 0
-    fine_scale: float  # value of one stored unit
-    coarse: wp.array[wp.float32]  # tiles of 4 x 4 x 4 nodes
-    brick: wp.array[wp.int32]  # brick of each block, -1 without; row-major
-    fine8: wp.array[wp.uint8]  # (subgrid + 1)^3 values a brick
-    fine16: wp.array[wp.uint32]  # (subgrid + 1)^2 * subgrid words a brick, each node z and z + 1
-    fine32: wp.array[wp.float32]  # (subgrid + 1)^3 values a brick
-    slack: wp.array[wp.float32]  # largest error of the node values of each block
 
 
 @wp.func

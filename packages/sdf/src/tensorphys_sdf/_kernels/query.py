@@ -14,13 +14,9 @@ from tensorphys_sdf._kernels.field import (
     turn_from_world,
     turn_to_world,
 )
-from tensorphys_sdf._kernels.grid import SdfGrid, grid_coordinates, in_core, sample_clamped, sample_inside
-from tensorphys_sdf._kernels.surface import (
-    SdfSurface,
-    closest_on_surface,
-    exact_distance_gradient,
-    surface_sign,
-)
+from tensorphys_sdf._kernels.grid import grid_coordinates, in_core, sample_clamped, sample_inside
+from tensorphys_sdf._kernels.surface import closest_on_surface, exact_distance_gradient, surface_sign
+from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 wp.set_module_options({"enable_backward": False})
 

@@ -7,6 +7,8 @@ order]. The tree needs no stack: node ``n`` has the children ``2 n`` and ``2 n +
 
 import warp as wp
 
+from tensorphys_sdf.structs import SdfSurface
+
 wp.set_module_options({"enable_backward": False})
 
 SIGN_WINDING = wp.constant(0)
@@ -14,24 +16,6 @@ SIGN_NORMAL = wp.constant(1)
 SIGN_NONE = wp.constant(2)
 LEAF = wp.constant(4)
 FAR = wp.constant(1.0e18)
-
-
-@wp.struct
-class SdfSurface:
-    """A triangle surface for exact queries, stored relative to ``center``."""
-
-    mesh: wp.uint64  # wp.Mesh; 0 without a surface
-    center: wp.vec3  # in the frame of the shape
-    lower: wp.vec3  # bounds of the surface, in the frame of the shape
-    upper: wp.vec3
-    sign: int  # SIGN_WINDING, SIGN_NORMAL or SIGN_NONE
-    closed: int  # 1: the winding number is constant away from the surface
-    accuracy: float  # a node counts as a dipole beyond this many of its radii
-    leaves: int  # leaves of the tree, a power of two
-    node_sphere: wp.array[wp.vec4]  # centre and radius of each node
-    node_dipole: wp.array[wp.vec3]  # sum of area vectors of each node
-    corner: wp.array[wp.vec3]  # corners of the triangles in tree order, LEAF * 3 a leaf
-    pseudonormal: wp.array[wp.vec3]  # 7 a face: of the face, its edges 01, 12, 20, its vertices 0, 1, 2
 
 
 @wp.func
