@@ -139,7 +139,7 @@ def choose_size_class(
         entries = int(np.sum(-(-np.arange(1, velocities + 1) // 8) * 8))
         return SizeClass(kind.root_count, _bound(kind.link_count), velocities, entries, 1)
     if lanes is None:
-        lanes = 1 if count <= 10 else 8 if count <= 32 else 16
+        lanes = 1 if count <= 4 else 8 if count <= 32 else 16
     bare = SizeClass(
         root=kind.root_count,
         links=-(-kind.link_count // 4) * 4,
