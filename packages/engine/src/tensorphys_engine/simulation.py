@@ -277,8 +277,12 @@ class Simulation:
             before = self.save_state(parameters=False)
             self._launch_step()
             self.load_state(before)
-        with wp.ScopedCapture(device=self.device) as capture:
-            self._launch_step()
+            # The caller's stream may be the legacy default stream (torch's), which cannot be captured.
+            with wp.ScopedStream(wp.Stream(self.device)), wp.ScopedCapture(device=self.device) as capture:
+                self._launch_step()
+        else:
+            with wp.ScopedCapture(device=self.device) as capture:
+                self._launch_step()
         self._graph = capture.graph
 
     def _launch_step(self) -> None:
