@@ -177,7 +177,7 @@ class RigidContactView:
         """Paths of rigid bodies, and of colliders that never move, from the numbers of raw contact data.
 
         Args:
-            other_actor_ids: Numbers, in an array of any library on the CPU or in a sequence.
+            other_actor_ids: Numbers, in an array of any library or in a sequence; those on a device are waited for.
 
         Returns:
             A path for each; ``""`` for 0.
@@ -186,7 +186,8 @@ class RigidContactView:
             DataError: A number stands for nothing.
         """
         self._require("get_other_actor_paths_from_ids")
-        host = other_actor_ids.numpy() if hasattr(other_actor_ids, "numpy") else other_actor_ids
+        host = other_actor_ids.cpu() if hasattr(other_actor_ids, "cpu") else other_actor_ids
+        host = host.numpy() if hasattr(host, "numpy") else host
         ids = np.asarray(host).reshape(-1).astype(np.int64)
         known, row = np.unique(ids, return_inverse=True)
         paths = [self._path(int(number)) for number in known]
