@@ -184,7 +184,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     sets = point_sets(mesh, arguments.points)
     points = {name: wp.array(p, dtype=wp.vec3, device=device) for name, p in sets.items()}
     out = wp.empty(arguments.points, dtype=wp.vec4, device=device)
-    results: dict[str, Any] = {"build": {}, "queries": {}, "agreement": {}}
+    results: dict[str, Any] = {"build": {}, "queries": {}}
 
     def note(grid: str, kind: str, name: str, action: Callable[[], None], count: int) -> None:
         timing = measure(action, device, arguments.repeats)
@@ -201,16 +201,13 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         if name == "box_morton":
             note("none", "stream 28 B a point", name, launch(stream, [], p), len(p))
     for n in arguments.cells:
-        own = {
-            "sparse": ts.FieldParameters(resolution=round(n * EXTENT / SIDE), background=0.5),
-            "dense": ts.FieldParameters(
-                resolution=round(n * EXTENT / SIDE), subgrid_resolution=0, margin=0.4
-            ),
-        }
-        for form, parameters in own.items():
-            field, report = build_report(mesh, parameters, device)
-            results["build"][f"{form} {n}"] = report
-            print(f"{n:>6} build {form}: {report['seconds']:.3f} s, {report['bytes'] / 1e6:.1f} MB")
+        parameters = ts.FieldParameters(resolution=round(n * EXTENT / SIDE), background=0.5)
+        sparse, report = build_report(mesh, parameters, device)
+        results["build"][str(n)] = report
+        print(f"{n:>6} build: {report['seconds']:.3f} s, {report['bytes'] / 1e6:.1f} MB")
+        grid, step = dense_values(sparse, n)
+        dense = ts.field_from_voxels(grid, 3 * [-0.5 * SIDE], step, device=device)
+        for form, field in (("sparse", sparse), ("dense", dense)):
             for name, p in points.items():
                 note(
                     str(n),
@@ -219,9 +216,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
                     lambda f=field, q=p: f.distance_and_gradient(q, out=out),
                     len(p),
                 )
-            if form == "sparse":
-                sparse = field
-        grid, step = dense_values(sparse, n)
         low = wp.vec3(*(3 * [-0.5 * SIDE]))
         values = wp.array(grid, dtype=wp.float32, device=device)
         volume = wp.Volume.load_from_numpy(

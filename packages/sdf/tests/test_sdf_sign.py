@@ -215,3 +215,11 @@ def test_report_counts() -> None:
 def test_what_is_no_mesh(vertices: np.ndarray, triangles: object, message: str) -> None:
     with pytest.raises(ts.MeshError, match=message):
         ts.field_from_mesh(vertices, triangles, device="cpu")
+
+
+@pytest.mark.slow
+def test_sampled_sign_at_the_default_resolution(device: str) -> None:
+    vertices, triangles = MESHES["torus"]()
+    field = ts.field_from_mesh(vertices, triangles, device=device)
+    p = random_points(vertices, 100_000)
+    assert np.mean(field.inside(p) == field.inside(p, mode="exact")) >= 0.9999

@@ -17,7 +17,11 @@ SignRule = Literal["auto", "winding", "normal", "unsigned"]
 
 _LEAF = 4  # triangles a leaf; LEAF of the kernels
 _RULES = {"winding": 0, "normal": 1, "unsigned": 2}
-_ACCURACY = 2.0
+# Radii beyond which a node of the tree counts as a dipole. At 1.5 the winding number of closed surfaces erred by
+# at most 0.14 (2: 0.10, 4: 0.02) in trials; one half decides.
+_ACCURACY_CLOSED = 1.5
+_ACCURACY_OPEN = 2.0
+_ACCURACY_ASKED = 4.0
 _SHEET = 0.15  # a closed solid gives 0.5, a flat sheet 0
 _PROBES = 128
 
@@ -42,7 +46,7 @@ class Surface:
         *,
         sign: SignRule = "auto",
         repair: bool = True,
-        accuracy: float = _ACCURACY,
+        accuracy: float | None = None,
         quiet: bool = False,
         device: Any = None,
     ) -> None:
@@ -55,7 +59,8 @@ class Surface:
                 of the nearest face. ``unsigned``: no sign. ``auto``: winding, or normal with a warning when the
                 surface encloses nothing.
             repair: Turn faces that disagree with their neighbours and drop repeated ones first.
-            accuracy: Groups of triangles count as one dipole beyond this many of their radii.
+            accuracy: For the sign, groups of triangles count as one dipole beyond this many of their radii;
+                default 1.5 for closed surfaces and 2 for open ones.
             quiet: Give no warnings.
             device: Warp device.
 
@@ -80,7 +85,8 @@ class Surface:
         self.struct.center = wp.vec3(*center)
         self.struct.lower, self.struct.upper = wp.vec3(*self.lower), wp.vec3(*self.upper)
         self.struct.closed = int(self.report.closed)
-        self.struct.accuracy = accuracy
+        default = _ACCURACY_CLOSED if self.report.closed else _ACCURACY_OPEN
+        self.struct.accuracy = default if accuracy is None else accuracy
         spheres, dipoles, tree_corners = winding_tree(corners - center)
         self.struct.leaves = len(spheres) // 2
         self.struct.node_sphere = wp.array(spheres.astype(np.float32), dtype=wp.vec4, device=self.device)
@@ -92,12 +98,24 @@ class Surface:
         normals = pseudonormals(self.vertices, self.triangles) if self.sign == "normal" else np.empty((0, 3))
         self.struct.pseudonormal = wp.array(normals.astype(np.float32), dtype=wp.vec3, device=self.device)
 
-    def winding_number(self, points: Any) -> Array:
-        """Generalised winding number at ``points`` ``(N, 3)``, frame of the shape; float32 ``(N,)``."""
+    def winding_number(self, points: Any, *, accuracy: float = _ACCURACY_ASKED) -> Array:
+        """Generalised winding number.
+
+        Args:
+            points: Positions in the frame of the shape, shape ``(N, 3)``.
+            accuracy: Groups of triangles count as one dipole beyond this many of their radii.
+
+        Returns:
+            1 inside and 0 outside of closed surfaces, fractions at open ones; float32, shape ``(N,)``.
+        """
         p = wp.array(np.asarray(points, dtype=np.float32).reshape(-1, 3), dtype=wp.vec3, device=self.device)
         out = wp.empty(len(p), dtype=wp.float32, device=self.device)
         wp.launch(
-            kernels.winding_numbers, dim=len(p), inputs=[self.struct, p], outputs=[out], device=self.device
+            kernels.winding_numbers,
+            dim=len(p),
+            inputs=[self.struct, p, accuracy],
+            outputs=[out],
+            device=self.device,
         )
         result: Array = out.numpy()
         return result

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from tensorphys_sdf._kernels.surface import FAR, surface_sign, unsigned_distance, winding_number
+from tensorphys_sdf._kernels.surface import FAR, surface_sign, unsigned_distance, winding_sum
 from tensorphys_sdf.structs import SdfSurface
 
 wp.set_module_options({"enable_backward": False})
@@ -12,10 +12,11 @@ wp.set_module_options({"enable_backward": False})
 def winding_numbers(
     surface: SdfSurface,
     points: wp.array[wp.vec3],
+    accuracy: float,
     winding_out: wp.array[wp.float32],
 ):
     tid = wp.tid()
-    winding_out[tid] = winding_number(surface, points[tid])
+    winding_out[tid] = winding_sum(surface, points[tid], accuracy)
 
 
 @wp.kernel

@@ -50,8 +50,8 @@ def leaf_angle(surface: SdfSurface, leaf: int, q: wp.vec3) -> float:
 
 
 @wp.func
-def winding_number(surface: SdfSurface, p: wp.vec3) -> float:
-    """Generalised winding number at a point in the frame of the shape: 1 inside, 0 outside of a closed one."""
+def winding_sum(surface: SdfSurface, p: wp.vec3, accuracy: float) -> float:
+    """Winding number in which nodes beyond ``accuracy`` of their radii count as dipoles."""
     q = p - surface.center
     total = float(0.0)
     node = int(1)
@@ -59,7 +59,7 @@ def winding_number(surface: SdfSurface, p: wp.vec3) -> float:
         sphere = surface.node_sphere[node]
         away = wp.vec3(sphere[0], sphere[1], sphere[2]) - q
         d2 = wp.dot(away, away)
-        reach = surface.accuracy * sphere[3]
+        reach = accuracy * sphere[3]
         if d2 > reach * reach:
             # half of the solid angle, as leaf_angle gives it
             total += 0.5 * wp.dot(surface.node_dipole[node], away) / (d2 * wp.sqrt(d2))
@@ -70,6 +70,15 @@ def winding_number(surface: SdfSurface, p: wp.vec3) -> float:
         else:
             node = 2 * node
     return total / (2.0 * wp.pi)
+
+
+@wp.func
+def winding_number(surface: SdfSurface, p: wp.vec3) -> float:
+    """Generalised winding number at a point in the frame of the shape: 1 inside, 0 outside of a closed one.
+
+    Right to about 0.1, which decides the sign; :meth:`Surface.winding_number` asks for more.
+    """
+    return winding_sum(surface, p, surface.accuracy)
 
 
 @wp.func
