@@ -163,6 +163,28 @@ def own_load(
     d.torque[link] = torque
 
 
+@wp.func
+def gather_loads(t: Tables, d: StepData, a: int):
+    """Add to each link's load those of its subtree."""
+    kind = t.articulation_type[a]
+    base = t.articulation_link[a]
+    for step in range(t.type_links[kind] - 1):
+        local = t.type_links[kind] - 1 - step
+        link = base + local
+        parent = base + t.link_parent[t.type_link[kind] + local]
+        arm = d.com[link] - d.com[parent]
+        d.force[parent] = d.force[parent] + d.force[link]
+        d.torque[parent] = d.torque[parent] + d.torque[link] + wp.cross(arm, d.force[link])
+
+
+@wp.func
+def rest_of_turn(s: StateData, d: StepData, link: int):
+    """Rotation of a link from the middle of the step to its end: a joint's wrench keeps its components in the link."""
+    last = wp.transform_get_rotation(s.link_pose[link])
+    middle = middle_rotation(wp.transform_get_rotation(d.start_pose[link]), last)
+    return last * wp.quat_inverse(middle)
+
+
 @wp.kernel
 def step_loads(
     # inputs
@@ -203,22 +225,13 @@ def step_loads(
         linear = wp.spatial_top(change) + fall * m.link_gravity[link]
         acceleration_out[link] = wp.spatial_vector(linear, wp.spatial_bottom(change))
         own_load(m, s, d, link, gravity, linear, dt, weight, weight_before)
-    for step in range(t.type_links[kind] - 1):
-        local = t.type_links[kind] - 1 - step
-        link = base + local
-        parent = base + t.link_parent[t.type_link[kind] + local]
-        arm = d.com[link] - d.com[parent]
-        d.force[parent] = d.force[parent] + d.force[link]
-        d.torque[parent] = d.torque[parent] + d.torque[link] + wp.cross(arm, d.force[link])
+    gather_loads(t, d, a)
     for local in range(t.type_links[kind]):
         link = base + local
         force = d.force[link]
         torque = d.torque[link]
         if local > 0:
-            # the wrench of a joint keeps its components in the turning link
-            last = wp.transform_get_rotation(s.link_pose[link])
-            middle = middle_rotation(wp.transform_get_rotation(d.start_pose[link]), last)
-            turn = last * wp.quat_inverse(middle)
+            turn = rest_of_turn(s, d, link)
             force = wp.quat_rotate(turn, force)
             torque = wp.quat_rotate(turn, torque)
         wrench_out[link] = wp.spatial_vector(force, torque)
