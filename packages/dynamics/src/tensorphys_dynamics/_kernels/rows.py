@@ -214,12 +214,16 @@ def place_contact(m: ModelData, s: StateData, k: ContactData, r: ContactRows, sl
         p0 = wp.transform_point(s.link_pose[body0], p0)
     if body1 >= 0:
         p1 = wp.transform_point(s.link_pose[body1], p1)
-    r.separation[slot] = wp.dot(k.normal[slot], p0 - p1) - k.rest_distance[slot]
-    point = 0.5 * (p0 + p1)
+    gap = wp.dot(k.normal[slot], p0 - p1)
+    r.separation[slot] = gap - k.rest_distance[slot]
+    # bodies that overlap share the middle of the overlap; those apart will touch with their own points
+    if gap < 0.0:
+        p0 = 0.5 * (p0 + p1)
+        p1 = p0
     if body0 >= 0:
-        r.arm[2 * slot] = point - wp.transform_point(s.link_pose[body0], m.link_com[body0])
+        r.arm[2 * slot] = p0 - wp.transform_point(s.link_pose[body0], m.link_com[body0])
     if body1 >= 0:
-        r.arm[2 * slot + 1] = point - wp.transform_point(s.link_pose[body1], m.link_com[body1])
+        r.arm[2 * slot + 1] = p1 - wp.transform_point(s.link_pose[body1], m.link_com[body1])
 
 
 @wp.kernel

@@ -16,10 +16,12 @@ auto place_contact = [&](int slot) {
     p1 = load(pose) + rotate(load_q(pose + 3), p1);
     x1 = load(pose) + rotate(load_q(pose + 3), load((const float*)&m.link_com.data[body1]));
   }
-  r.separation.data[slot] = dot(load((const float*)&k.normal.data[slot]), p0 - p1) - k.rest_distance.data[slot];
-  V point = (p0 + p1) * 0.5f;
-  store((float*)&r.arm.data[2 * slot], point - x0);
-  store((float*)&r.arm.data[2 * slot + 1], point - x1);
+  const float gap = dot(load((const float*)&k.normal.data[slot]), p0 - p1);
+  r.separation.data[slot] = gap - k.rest_distance.data[slot];
+  // bodies that overlap share the middle of the overlap; those apart will touch with their own points
+  if (gap < 0.0f) p0 = p1 = (p0 + p1) * 0.5f;
+  store((float*)&r.arm.data[2 * slot], p0 - x0);
+  store((float*)&r.arm.data[2 * slot + 1], p1 - x1);
 };
 // Impulses that the contacts of equal keys carried in the last substep of the previous step; lists sorted by key.
 auto match_contacts = [&]() {
