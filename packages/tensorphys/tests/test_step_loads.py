@@ -182,3 +182,33 @@ def _matrix(q: np.ndarray) -> np.ndarray:
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
     )
+
+
+def test_a_light_chain_carries_a_heavy_load(stages: SimpleNamespace, arrays: Any) -> None:
+    """Case 053 at rest: five links of 10 g hold 100 kg; the first joint carries all of it."""
+    stage = stages.Author.new()
+    stage.xform("/chain")
+    stage.body("/chain/base", mass=1.0)
+    stage.joint("/chain/root", "fixed", None, "/chain/base")
+    above = "/chain/base"
+    for number in range(5):
+        path, last = f"/chain/l{number}", number == 4
+        stage.body(
+            path,
+            (0, 0, -0.2 * number),
+            mass=100.01 if last else 0.01,
+            inertia=(0.1, 0.1, 0.1) if last else (4e-5, 4e-5, 1e-6),
+            com=(0, 0, -0.2 if last else -0.1),
+        )
+        at = (0, 0, 0.0 if number == 0 else -0.2)
+        stage.joint(f"/chain/j{number}", "revolute", above, path, axis="Y", at0=at)
+        above = path
+    stage.articulation("/chain")
+    sim = stages.view(arrays, stage)
+    view = sim.create_articulation_view("/chain")
+    for _ in range(600):
+        sim.step(1 / 120)
+    assert np.abs(arrays.host(view.get_dof_positions())).max() < 1e-3
+    force = arrays.host(view.get_link_incoming_joint_force())[0]
+    assert force[1, 2] == pytest.approx(100.05 * 9.81, rel=1e-3)
+    np.testing.assert_allclose(force[1:, 2], (100.05 - 0.01 * np.arange(5)) * 9.81, rtol=1e-4)
