@@ -1,6 +1,6 @@
 """Time the search for pairs and the contacts of many boxes in one pile.
 
-    python bench/pile.py --boxes 20000 --device cpu
+python bench/pile.py --boxes 20000 --device cpu
 """
 
 from __future__ import annotations

@@ -17,6 +17,16 @@ from .model import Materials, Model, build_model
 from .pair_search import BroadPhase, PairSearch
 from .pairs import candidate_pairs, replicate_pairs
 from .pipeline import collide
+from .queries import (
+    QueryTree,
+    RayHitLists,
+    RayHits,
+    cast_rays,
+    create_query_tree,
+    create_ray_hit_lists,
+    create_ray_hits,
+    update_query_tree,
+)
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
 
 __all__ = [
@@ -33,6 +43,9 @@ __all__ = [
     "Model",
     "PairError",
     "PairSearch",
+    "QueryTree",
+    "RayHitLists",
+    "RayHits",
     "ShapeError",
     "ShapeType",
     "TriangleMesh",
@@ -40,12 +53,17 @@ __all__ = [
     "UnsupportedShapeError",
     "build_model",
     "candidate_pairs",
+    "cast_rays",
     "collide",
     "cook_height_field",
     "cook_hull",
     "cook_mesh",
     "create_contacts",
+    "create_query_tree",
+    "create_ray_hit_lists",
+    "create_ray_hits",
     "manifold_size",
     "pair_is_supported",
     "replicate_pairs",
+    "update_query_tree",
 ]

@@ -55,6 +55,8 @@ class Model:
         shape_environment: int32 [S], −1 for shapes of all environments.
         shape_center: vec3 [S], centre of the bounding sphere, shape frame [length].
         shape_radius: float [S], its radius, 0 for planes [length].
+        shape_half: vec3 [S], half extents of the box about the shape in its frame, centred
+            on ``shape_center`` [length].
         shape_vertices: vec2i [S], first and end index into ``hull_vertex``.
         shape_mesh: uint64 [S], Warp mesh of a triangle mesh or height field, else 0.
         shape_fold: int32 [S], first entry of that mesh in ``triangle_fold``.
@@ -104,6 +106,7 @@ class Model:
     shape_environment: wp.array[wp.int32]
     shape_center: wp.array[wp.vec3]
     shape_radius: wp.array[wp.float32]
+    shape_half: wp.array[wp.vec3]
     shape_vertices: wp.array[wp.vec2i]
     shape_mesh: wp.array[wp.uint64]
     shape_fold: wp.array[wp.int32]
@@ -239,6 +242,7 @@ def build_model(
         raise ShapeError(f"shape_environment must lie in -1..{environment_count - 1}")
     center, radius = _bounds(kind, size, hull_index, hulls)
     mesh_index = _mesh_index(kind, shape_mesh, meshes)
+    half = _half_extents(kind, size, hull_index, hulls, mesh_index, meshes)
     for shape in np.flatnonzero(mesh_index >= 0):
         center[shape], radius[shape] = meshes[mesh_index[shape]].center, meshes[mesh_index[shape]].radius
     pool = pool_hulls(hulls)
@@ -264,6 +268,7 @@ def build_model(
         shape_environment=put(environment, wp.int32),
         shape_center=put(center.astype(np.float32), wp.vec3),
         shape_radius=put(radius.astype(np.float32), wp.float32),
+        shape_half=put(half.astype(np.float32), wp.vec3),
         shape_vertices=put(_ranges(hull_index, kind, pool.vertex_start), wp.vec2i),
         shape_faces=put(_ranges(hull_index, kind, pool.face_start), wp.vec2i),
         hull_vertex=put(pool.vertex, wp.vec3),
@@ -292,7 +297,6 @@ def build_model(
                 body=body,
                 environment=environment,
                 radius=radius,
-                half=_half_extents(kind, size, hull_index, hulls, mesh_index, meshes),
                 device=warp_device,
             )
             if isinstance(pairs, PairSearch)

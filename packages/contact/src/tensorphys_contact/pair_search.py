@@ -44,7 +44,6 @@ class BroadPhase:
         solid: int32 [N], shapes that are no planes.
         plane: int32, planes.
         rank: int32 [S], order by size; the smaller shape of a pair looks for the larger.
-        half: vec3 [S], half extents of the box about a shape in its frame [length].
         row: int32 [S], row of each shape in ``Model.local_pose``.
         filtered: int64, sorted codes (shape 0 × S + shape 1) of pairs that never touch.
         family_of: int32, kernel family of two shape types, −1 for none.
@@ -61,7 +60,6 @@ class BroadPhase:
     solid: wp.array[wp.int32]
     plane: wp.array[wp.int32]
     rank: wp.array[wp.int32]
-    half: wp.array[wp.vec3]
     row: wp.array[wp.int32]
     filtered: wp.array[wp.int64]
     family_of: wp.array[wp.int32]
@@ -83,7 +81,6 @@ def make_broad_phase(
     body: npt.NDArray[np.int32],
     environment: npt.NDArray[np.int32],
     radius: npt.NDArray[np.floating[Any]],
-    half: npt.NDArray[np.float64],
     device: Any,
 ) -> BroadPhase:
     """Allocate the search.
@@ -117,7 +114,6 @@ def make_broad_phase(
         solid=put(solid, wp.int32),
         plane=put(np.flatnonzero(kind == ShapeType.PLANE), wp.int32),
         rank=put(rank, wp.int32),
-        half=put(half.astype(np.float32), wp.vec3),
         row=put(row, wp.int32),
         filtered=put(_filtered_codes(search, body), wp.int64),
         family_of=put(family_of.ravel(), wp.int32),
@@ -159,7 +155,7 @@ def find_pairs(
         inputs=[
             search.solid,
             search.row,
-            search.half,
+            model.shape_half,
             model.shape_body,
             model.shape_center,
             model.local_pose,
@@ -209,16 +205,14 @@ def find_pairs(
         device=device,
     )
     wp.utils.radix_sort_pairs(search.code, search.order, capacity)
-    families = [model.family_pairs.get(family) for family in range(kernels.FAMILIES)]
-    for family, members in enumerate(families):
-        if members is not None:
-            wp.launch(
-                kernels.assign_family,
-                dim=capacity,
-                inputs=[family, search.code, search.family_of, model.shape_type],
-                outputs=[members],
-                device=device,
-            )
+    for family, members in model.family_pairs.items():
+        wp.launch(
+            kernels.assign_family,
+            dim=capacity,
+            inputs=[int(family), search.code, search.family_of, model.shape_type],
+            outputs=[members],
+            device=device,
+        )
     wp.launch(
         kernels.assign_pairs,
         dim=capacity,

@@ -11,7 +11,6 @@ from .gather import ROUNDING, plane_apart
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
-FAMILIES = 6
 PLANE = wp.constant(0)
 NO_CODE = wp.constant(wp.int64(0x7FFFFFFFFFFFFFFF))
 

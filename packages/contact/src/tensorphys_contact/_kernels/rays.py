@@ -1,0 +1,239 @@
+"""Batched ray casts through a tree of the shapes of all environments."""
+
+import warp as wp
+
+from .convex import convex_of
+from .gather import body_transform
+from .ray_shapes import convex_span
+
+wp.set_module_options({"enable_backward": False, "max_unroll": 3})
+
+PLANE = wp.constant(0)
+TRIANGLE_MESH = wp.constant(8)
+
+
+@wp.struct
+class Shapes:
+    """Arrays of a model that a ray needs."""
+
+    shape_type: wp.array[wp.int32]
+    shape_body: wp.array[wp.int32]
+    shape_size: wp.array[wp.vec3]
+    shape_vertices: wp.array[wp.vec2i]
+    shape_faces: wp.array[wp.vec2i]
+    shape_mesh: wp.array[wp.uint64]
+    hull_vertex: wp.array[wp.vec3]
+    face_range: wp.array[wp.vec2i]
+    face_normal: wp.array[wp.vec3]
+    face_vertex: wp.array[wp.int32]
+    row_shape: wp.array[wp.int32]
+    local_pose: wp.array[wp.transform]
+
+
+@wp.kernel
+def bound_rows(
+    row: wp.array[wp.int32],
+    row_shape: wp.array[wp.int32],
+    shape_half: wp.array[wp.vec3],
+    shape_body: wp.array[wp.int32],
+    shape_center: wp.array[wp.vec3],
+    local_pose: wp.array[wp.transform],
+    body_pose: wp.array[wp.transform],
+    # outputs
+    lower_out: wp.array[wp.vec3],
+    upper_out: wp.array[wp.vec3],
+):
+    """One thread a shape of an environment: its box."""
+    i = wp.tid()
+    shape = row_shape[row[i]]
+    x = body_transform(shape_body[shape], body_pose) * local_pose[row[i]]
+    c = wp.transform_point(x, shape_center[shape])
+    r = wp.quat_to_matrix(wp.transform_get_rotation(x))
+    h = shape_half[shape]
+    extent = wp.vec3()
+    for k in range(3):
+        extent[k] = wp.abs(r[k, 0]) * h[0] + wp.abs(r[k, 1]) * h[1] + wp.abs(r[k, 2]) * h[2]
+        extent[k] = extent[k] * 1.000001 + 1.0e-6 * wp.abs(c[k])
+    lower_out[i] = c - extent
+    upper_out[i] = c + extent
+
+
+@wp.func
+def hit_row(
+    row: int,
+    shapes: Shapes,
+    body_pose: wp.array[wp.transform],
+    origin: wp.vec3,
+    direction: wp.vec3,
+    longest: float,
+):
+    """Distance along a unit ray to one shape (infinite for a miss), normal and triangle (or −1)."""
+    shape = shapes.row_shape[row]
+    body = shapes.shape_body[shape]
+    # The body origin is taken off first, which keeps digits far from the environment origin.
+    pose = body_transform(body, body_pose)
+    turn = wp.transform_get_rotation(pose)
+    local = shapes.local_pose[row]
+    p = wp.transform_point(
+        wp.transform_inverse(local),
+        wp.quat_rotate_inv(turn, origin - wp.transform_get_translation(pose)),
+    )
+    turn = turn * wp.transform_get_rotation(local)
+    d = wp.quat_rotate_inv(turn, direction)
+    kind = shapes.shape_type[shape]
+    distance = float(wp.inf)
+    normal = wp.vec3()
+    triangle = int(-1)
+    if kind == PLANE:
+        if p[2] <= 0.0:
+            distance = 0.0
+            normal = -d
+        elif d[2] < 0.0:
+            distance = -p[2] / d[2]
+            normal = wp.vec3(0.0, 0.0, 1.0)
+    elif kind >= TRIANGLE_MESH:
+        query = wp.mesh_query_ray(shapes.shape_mesh[shape], p, d, longest)
+        if query.result:
+            distance = query.t
+            normal = query.normal
+            triangle = query.face
+    else:
+        span = convex_span(
+            convex_of(shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces),
+            shapes.hull_vertex,
+            shapes.face_range,
+            shapes.face_normal,
+            shapes.face_vertex,
+            p,
+            d,
+        )
+        if span.enter <= span.leave and span.leave >= 0.0:
+            distance = wp.max(span.enter, 0.0)
+            normal = wp.where(span.enter > 0.0, span.normal, -d)
+    return distance, wp.quat_rotate(turn, normal), triangle
+
+
+@wp.kernel
+def cast_closest(
+    bvh: wp.uint64,
+    row: wp.array[wp.int32],
+    plane_start: wp.array[wp.int32],
+    plane_row: wp.array[wp.int32],
+    shapes: Shapes,
+    body_pose: wp.array[wp.transform],
+    environment: wp.array[wp.int32],
+    origin: wp.array[wp.vec3],
+    direction: wp.array[wp.vec3],
+    longest: wp.array[wp.float32],
+    any_hit: int,
+    # outputs
+    shape_out: wp.array[wp.int32],
+    distance_out: wp.array[wp.float32],
+    normal_out: wp.array[wp.vec3],
+    triangle_out: wp.array[wp.int32],
+):
+    """One thread a ray: the nearest hit, ties to the lower shape; or whether there is any."""
+    ray = wp.tid()
+    e = environment[ray]
+    d = wp.normalize(direction[ray])
+    best = longest[ray]
+    found = int(-1)
+    normal = wp.vec3()
+    triangle = int(-1)
+    for k in range(plane_start[e], plane_start[e + 1]):
+        t, n, _f = hit_row(plane_row[k], shapes, body_pose, origin[ray], d, best)
+        if t < best or (t == best and found < 0):
+            best = t
+            found = shapes.row_shape[plane_row[k]]
+            normal = n
+    root = wp.bvh_get_group_root(bvh, e)
+    if root >= 0:
+        query = wp.bvh_query_ray(bvh, origin[ray], d, root)
+        i = int(0)
+        while wp.bvh_query_next(query, i, best):
+            if any_hit == 0 or found < 0:
+                t, n, f = hit_row(row[i], shapes, body_pose, origin[ray], d, best)
+                shape = shapes.row_shape[row[i]]
+                if t < best or (t == best and (found < 0 or shape < found)):
+                    best = t
+                    found = shape
+                    normal = n
+                    triangle = f
+    shape_out[ray] = found
+    distance_out[ray] = wp.where(found < 0, wp.inf, best)
+    normal_out[ray] = normal
+    triangle_out[ray] = triangle
+
+
+@wp.func
+def insert_hit(
+    ray: int,
+    count: int,
+    shape: int,
+    t: float,
+    n: wp.vec3,
+    shape_out: wp.array2d[wp.int32],
+    distance_out: wp.array2d[wp.float32],
+    normal_out: wp.array2d[wp.vec3],
+):
+    """Insert a hit by (distance, shape); the farthest falls out of a full list."""
+    room = shape_out.shape[1]
+    k = wp.min(count, room - 1)
+    if count >= room:
+        last = distance_out[ray, k]
+        if t > last or (t == last and shape > shape_out[ray, k]):
+            return
+    while k > 0:
+        before = distance_out[ray, k - 1]
+        if before < t or (before == t and shape_out[ray, k - 1] < shape):
+            break
+        shape_out[ray, k] = shape_out[ray, k - 1]
+        distance_out[ray, k] = before
+        normal_out[ray, k] = normal_out[ray, k - 1]
+        k -= 1
+    shape_out[ray, k] = shape
+    distance_out[ray, k] = t
+    normal_out[ray, k] = n
+
+
+@wp.kernel
+def cast_all(
+    bvh: wp.uint64,
+    row: wp.array[wp.int32],
+    plane_start: wp.array[wp.int32],
+    plane_row: wp.array[wp.int32],
+    shapes: Shapes,
+    body_pose: wp.array[wp.transform],
+    environment: wp.array[wp.int32],
+    origin: wp.array[wp.vec3],
+    direction: wp.array[wp.vec3],
+    longest: wp.array[wp.float32],
+    # outputs
+    count_out: wp.array[wp.int32],
+    shape_out: wp.array2d[wp.int32],
+    distance_out: wp.array2d[wp.float32],
+    normal_out: wp.array2d[wp.vec3],
+):
+    """One thread a ray: the first hit of every shape, nearest first."""
+    ray = wp.tid()
+    e = environment[ray]
+    d = wp.normalize(direction[ray])
+    count = int(0)
+    for k in range(shape_out.shape[1]):
+        shape_out[ray, k] = -1
+        distance_out[ray, k] = wp.inf
+    for k in range(plane_start[e], plane_start[e + 1]):
+        t, n, _f = hit_row(plane_row[k], shapes, body_pose, origin[ray], d, longest[ray])
+        if t <= longest[ray]:
+            insert_hit(ray, count, shapes.row_shape[plane_row[k]], t, n, shape_out, distance_out, normal_out)
+            count += 1
+    root = wp.bvh_get_group_root(bvh, e)
+    if root >= 0:
+        query = wp.bvh_query_ray(bvh, origin[ray], d, root)
+        i = int(0)
+        while wp.bvh_query_next(query, i, longest[ray]):
+            t, n, _f = hit_row(row[i], shapes, body_pose, origin[ray], d, longest[ray])
+            if t <= longest[ray]:
+                insert_hit(ray, count, shapes.row_shape[row[i]], t, n, shape_out, distance_out, normal_out)
+                count += 1
+    count_out[ray] = count
