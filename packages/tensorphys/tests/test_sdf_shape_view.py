@@ -185,3 +185,18 @@ def test_warnings_about_a_mesh_name_its_prim(
     mesh.CreateFaceVertexIndicesAttr(FACES[:30])
     stages.view("numpy", stage).create_sdf_shape_view("/World/Cube", 3)
     assert "/World/Cube: the mesh is open" in caplog.text
+
+
+def test_attributes_that_are_wrong_or_ignored(
+    stages: SimpleNamespace, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = stages.Author.new()
+    cube(stage, "/World/wrong", sdfResolution=16, sdfMargin=-0.5)
+    cube(stage, "/World/fewer", sdfResolution=16, sdfTriangleCountReductionFactor=0.5)
+    sim = stages.view("numpy", stage)
+    with pytest.raises(tensorphys.ViewError, match="/World/wrong: physxSDFMeshCollision attributes: margin"):
+        sim.create_sdf_shape_view("/World/wrong", 3)
+    sim.create_sdf_shape_view("/World/fewer", 3)
+    assert (
+        "/World/fewer: physxSDFMeshCollision:sdfTriangleCountReductionFactor = 0.5 is ignored" in caplog.text
+    )

@@ -15,7 +15,7 @@ from tensorphys.matching import NotSuitableError, match_prims, shorten
 from tensorphys.rows import Layout, Rows
 from tensorphys.view import TensorView
 from tensorphys_scene import ShapeType
-from tensorphys_sdf import FieldCache, FieldParameters, FieldSet, field_from_mesh
+from tensorphys_sdf import FieldCache, FieldParameters, FieldSet, ParameterError, field_from_mesh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,11 @@ _ATTRIBUTES = {
     "physxSDFMeshCollision:sdfBitsPerSubgridPixel": ("bits_per_subgrid_pixel", str),
     "physxSDFMeshCollision:sdfNarrowBandThickness": ("narrow_band_thickness", float),
     "physxSDFMeshCollision:sdfMargin": ("margin", float),
+}
+# Attributes that change nothing here, and the values at which they ask for nothing.
+_IGNORED = {
+    "physxSDFMeshCollision:sdfEnableRemeshing": False,
+    "physxSDFMeshCollision:sdfTriangleCountReductionFactor": 1.0,
 }
 _BITS = {"8": 8, "16": 16, "32": 32, "BitsPerPixel8": 8, "BitsPerPixel16": 16, "BitsPerPixel32": 32}
 
@@ -230,9 +235,17 @@ def _parameters(core: Core, shape: _Shape) -> FieldParameters:
         value = attribute.Get() if attribute else None
         if value is not None:
             values[parameter] = _BITS.get(str(value), 16) if kind is str else kind(value)
+    for name, neutral in _IGNORED.items():
+        attribute = prim.GetAttribute(name)
+        value = attribute.Get() if attribute else None
+        if value is not None and value != neutral:
+            core.warn("%s: %s = %s is ignored: the mesh is taken as it is", shape.path, name, value)
     if values.get("resolution", 1) <= 0:
         core.warn("%s: sdfResolution is %s, the default is used", shape.path, values.pop("resolution"))
-    return FieldParameters(**values)
+    try:
+        return FieldParameters(**values)
+    except ParameterError as error:
+        raise ViewError(f"{shape.path}: physxSDFMeshCollision attributes: {error}") from error
 
 
 def _field(
