@@ -221,5 +221,5 @@ def test_what_is_no_mesh(vertices: np.ndarray, triangles: object, message: str) 
 def test_sampled_sign_at_the_default_resolution(device: str) -> None:
     vertices, triangles = MESHES["torus"]()
     field = ts.field_from_mesh(vertices, triangles, device=device)
-    p = random_points(vertices, 100_000)
+    p = random_points(vertices, 400_000)
     assert np.mean(field.inside(p) == field.inside(p, mode="exact")) >= 0.9999
