@@ -116,9 +116,10 @@ def measure(action: Callable[[], None], device: Any, repeats: int) -> dict[str, 
             wp.capture_launch(capture.graph)
         for _ in range(repeats):
             start, end = wp.Event(device, enable_timing=True), wp.Event(device, enable_timing=True)
-            wp.record_event(start)
+            stream_of_device = wp.get_stream(device)
+            stream_of_device.record_event(start)
             wp.capture_launch(capture.graph)
-            wp.record_event(end)
+            stream_of_device.record_event(end)
             times.append(wp.get_event_elapsed_time(start, end) * 1e-3)
     else:
         for _ in range(repeats):

@@ -179,6 +179,28 @@ def test_voxels_with_an_extracted_surface(device: str) -> None:
         ts.field_from_voxels(values + 9.0, outside="surface", device=device)
 
 
+def test_functions_of_numpy_arrays(device: str) -> None:
+    low, high = (-1.0, -0.6, -0.6), (1.0, 0.6, 0.6)
+    small = ts.FieldParameters(resolution=24)
+
+    def two_balls(p: np.ndarray) -> np.ndarray:
+        return np.minimum(*(np.linalg.norm(p - (x, 0.0, 0.0), axis=1) - 0.4 for x in (-0.5, 0.5)))
+
+    field = ts.field_from_function(two_balls, low, high, parameters=small, device=device)
+    q = np.random.default_rng(0).uniform(-3, 3, (2000, 3))
+    np.testing.assert_allclose(field.distance(q), two_balls(q), atol=0.08)
+    with pytest.raises(ts.ParameterError, match="distances, got 1"):
+        ts.field_from_function(lambda p: 0.0, low, high, parameters=small, device=device)
+    with pytest.raises(ts.ParameterError, match="bounds"):
+        ts.field_from_function(two_balls, high, low, parameters=small, device=device)
+    with pytest.warns(ts.NoInsideWarning):
+        nothing = ts.field_from_function(
+            lambda p: two_balls(p) + 5.0, low, high, parameters=small, device=device
+        )
+    assert nothing.surface is None
+    assert (nothing.distance(q) > 4.0).all()
+
+
 def test_points_that_are_not_finite_give_nothing_finite(cube: ts.SignedDistanceField) -> None:
     d = cube.distance([(np.nan, 0.0, 0.0), (0.5, 0.0, 0.0), (np.inf, 0.0, 0.0)])
     assert not np.isfinite(d[0]) and not np.isfinite(d[2]) and d[1] == pytest.approx(-0.5, abs=0.02)
