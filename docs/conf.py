@@ -39,7 +39,7 @@ autodoc_preserve_defaults = True
 suppress_warnings = ["ref.python"]
 nitpick_ignore_regex = [
     (r"py:.*", r"(?!tensorphys).*"),
-    (r"py:.*", r"tensorphys\w*\.\w+\.\w+"),
+    (r"py:.*", r"tensorphys\w*(\.\w+){2,}"),
 ]
 
 
