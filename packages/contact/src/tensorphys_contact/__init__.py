@@ -1,11 +1,13 @@
 """Batched contact pipeline: shapes and poses to contacts, on CPU and CUDA alike."""
 
 from .contacts import SLOT_BYTES, Contacts, create_contacts
+from .cooking import BoundingBox, CookingCache, bounding_box, decompose, simplify
 from .errors import (
     ArrayError,
     ContactError,
     HullError,
     MeshError,
+    MissingLibraryError,
     PairError,
     ShapeError,
     UnsupportedPairError,
@@ -28,21 +30,35 @@ from .queries import (
     update_query_tree,
 )
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
+from .volumes import (
+    NearestHits,
+    QueryShapes,
+    closest_points,
+    create_nearest_hits,
+    create_query_shapes,
+    find_overlaps,
+    sweep_shapes,
+)
 
 __all__ = [
     "SLOT_BYTES",
     "ArrayError",
+    "BoundingBox",
     "BroadPhase",
     "CombineMode",
     "ContactError",
     "Contacts",
+    "CookingCache",
     "Hull",
     "HullError",
     "Materials",
     "MeshError",
+    "MissingLibraryError",
     "Model",
+    "NearestHits",
     "PairError",
     "PairSearch",
+    "QueryShapes",
     "QueryTree",
     "RayHitLists",
     "RayHits",
@@ -51,19 +67,27 @@ __all__ = [
     "TriangleMesh",
     "UnsupportedPairError",
     "UnsupportedShapeError",
+    "bounding_box",
     "build_model",
     "candidate_pairs",
     "cast_rays",
+    "closest_points",
     "collide",
     "cook_height_field",
     "cook_hull",
     "cook_mesh",
     "create_contacts",
+    "create_nearest_hits",
+    "create_query_shapes",
     "create_query_tree",
     "create_ray_hit_lists",
     "create_ray_hits",
+    "decompose",
+    "find_overlaps",
     "manifold_size",
     "pair_is_supported",
     "replicate_pairs",
+    "simplify",
+    "sweep_shapes",
     "update_query_tree",
 ]

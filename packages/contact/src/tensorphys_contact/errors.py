@@ -31,5 +31,9 @@ class MeshError(ContactError, ValueError):
     """A triangle mesh or height field that has no triangle with an area, or bad values."""
 
 
+class MissingLibraryError(ContactError, ImportError):
+    """An optional library that a cooking step needs is not installed."""
+
+
 class ArrayError(ContactError, ValueError):
     """An array handed to :func:`collide` has the wrong dtype, length or device."""

@@ -1,0 +1,333 @@
+"""Closest points, overlaps and sweeps of convex query shapes against the shapes of all environments."""
+
+import warp as wp
+
+from .convex import convex_of
+from .convex_pair import separate
+from .gather import body_transform
+from .rays import PLANE, TRIANGLE_MESH, Shapes, insert_hit
+from .support import CONVEX_HULL, TRIANGLE, Convex, core_radius, support
+
+wp.set_module_options({"enable_backward": False, "max_unroll": 3})
+
+MOST_ADVANCES = wp.constant(64)
+# Gap at which a sweep counts as touching, in radii of the query shape.
+TOUCH = wp.constant(1.0e-5)
+FAR = wp.constant(1.0e9)
+
+
+@wp.struct
+class Query:
+    """One query shape in the frame of an environment, and how far it goes."""
+
+    shape: Convex
+    pose: wp.transform
+    radius: float
+    limit: float
+    travel: wp.vec3
+
+
+@wp.func
+def read_query(
+    i: int,
+    kind: wp.array[wp.int32],
+    size: wp.array[wp.vec3],
+    hull: wp.array[wp.int32],
+    pose: wp.array[wp.transform],
+    shapes: Shapes,
+    shape_radius: wp.array[wp.float32],
+) -> Query:
+    """Query shape i; a hull is that of the model's shape ``hull[i]``."""
+    q = Query()
+    q.shape.kind = kind[i]
+    q.shape.size = size[i]
+    q.pose = pose[i]
+    q.radius = wp.length(size[i])
+    if kind[i] == CONVEX_HULL:
+        q.shape.first_vertex = shapes.shape_vertices[hull[i]][0]
+        q.shape.last_vertex = shapes.shape_vertices[hull[i]][1]
+        q.radius = shape_radius[hull[i]]
+    elif kind[i] == 2:
+        q.radius = size[i][0] + size[i][1]
+    return q
+
+
+@wp.func
+def query_box(q: Query, vertex: wp.array[wp.vec3], x: wp.transform, travel: wp.vec3, reach: float):
+    """Box about a query shape at pose ``x``, its travel and a reach."""
+    low = wp.vec3()
+    high = wp.vec3()
+    r = wp.quat_to_matrix(wp.transform_get_rotation(x))
+    t = wp.transform_get_translation(x)
+    around = core_radius(q.shape) + reach
+    for axis in range(3):
+        d = wp.vec3()
+        d[axis] = 1.0
+        local = wp.transpose(r) * d
+        slack = around + 1.0e-6 * (wp.abs(t[axis]) + q.radius)
+        high[axis] = t[axis] + wp.dot(local, support(q.shape, vertex, local)) + slack
+        low[axis] = t[axis] + wp.dot(local, support(q.shape, vertex, -local)) - slack
+        high[axis] = high[axis] + wp.max(travel[axis], 0.0)
+        low[axis] = low[axis] + wp.min(travel[axis], 0.0)
+    return low, high
+
+
+@wp.func
+def piece_distance(
+    piece: Convex,
+    vertex: wp.array[wp.vec3],
+    q: Query,
+    hull_vertex: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    piece_radius: float,
+    limit: float,
+):
+    """Normal from a plane, triangle or convex shape to the query, separation, and point on it."""
+    n = wp.vec3(0.0, 0.0, 1.0)
+    separation = float(0.0)
+    point = wp.vec3()
+    if piece.kind == PLANE:
+        low = t + r * support(q.shape, hull_vertex, -(wp.transpose(r) * n))
+        separation = low[2] - core_radius(q.shape)
+        point = wp.vec3(low[0], low[1], 0.0)
+    else:
+        n, separation, point = separate(
+            piece,
+            q.shape,
+            vertex,
+            hull_vertex,
+            r,
+            t,
+            limit,
+            wp.min(piece_radius, wp.max(q.radius, 1.0e-3 * piece_radius)),
+            piece_radius + q.radius,
+        )
+    return n, separation, point
+
+
+@wp.func
+def advance(
+    piece: Convex,
+    vertex: wp.array[wp.vec3],
+    q: Query,
+    hull_vertex: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    piece_radius: float,
+    d: wp.vec3,
+):
+    """Distance along ``d`` until the query touches a piece (infinite for never), normal and point.
+
+    Conservative advancement [Mirtich 1996]: along the normal no step passes the surface.
+    """
+    at = float(0.0)
+    n = wp.vec3()
+    point = wp.vec3()
+    for _step in range(MOST_ADVANCES):
+        way, separation, on = piece_distance(piece, vertex, q, hull_vertex, r, t + d * at, piece_radius, FAR)
+        point = on
+        touches = separation <= TOUCH * q.radius + 1.0e-6 * piece_radius
+        # The normal of the last gap is better than that of a touch.
+        if not touches or at == 0.0:
+            n = way
+        if touches:
+            return at, n, point
+        approach = -wp.dot(n, d)
+        if approach <= 1.0e-6:
+            return float(wp.inf), n, point
+        at += separation / approach
+        if at > q.limit:
+            return float(wp.inf), n, point
+    return at, n, point
+
+
+@wp.func
+def measure_piece(
+    piece: Convex,
+    vertex: wp.array[wp.vec3],
+    q: Query,
+    hull_vertex: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    piece_radius: float,
+    d: wp.vec3,
+    swept: int,
+):
+    """Separation, or distance along a sweep: (value, normal, point)."""
+    value = float(wp.inf)
+    n = wp.vec3()
+    point = wp.vec3()
+    if swept != 0:
+        value, n, point = advance(piece, vertex, q, hull_vertex, r, t, piece_radius, d)
+    else:
+        n, value, point = piece_distance(piece, vertex, q, hull_vertex, r, t, piece_radius, q.limit)
+    return value, n, point
+
+
+@wp.func
+def measure_row(
+    row: int,
+    shapes: Shapes,
+    shape_radius: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    q: Query,
+    swept: int,
+):
+    """Value (see :func:`measure_piece`) of one shape, normal and point in the environment frame."""
+    shape = shapes.row_shape[row]
+    pose = body_transform(shapes.shape_body[shape], body_pose)
+    turn = wp.transform_get_rotation(pose)
+    local = shapes.local_pose[row]
+    # The body origin is taken off first, which keeps digits far from the environment origin.
+    between = wp.transform_get_translation(q.pose) - wp.transform_get_translation(pose)
+    x = wp.transform_inverse(local) * wp.transform(
+        wp.quat_rotate_inv(turn, between), wp.quat_inverse(turn) * wp.transform_get_rotation(q.pose)
+    )
+    full = turn * wp.transform_get_rotation(local)
+    d = wp.quat_rotate_inv(full, q.travel)
+    r = wp.quat_to_matrix(wp.transform_get_rotation(x))
+    t = wp.transform_get_translation(x)
+    value = float(wp.inf)
+    normal = wp.vec3()
+    point = wp.vec3()
+    if shapes.shape_type[shape] >= TRIANGLE_MESH:
+        corner = wp.zeros(shape=(3,), dtype=wp.vec3)
+        piece = Convex()
+        piece.kind = TRIANGLE
+        piece.last_vertex = 3
+        reach = wp.where(swept != 0, 0.0, q.limit)
+        low, high = query_box(q, shapes.hull_vertex, x, d * wp.where(swept != 0, q.limit, 0.0), reach)
+        mesh = wp.mesh_get(shapes.shape_mesh[shape])
+        query = wp.mesh_query_aabb(shapes.shape_mesh[shape], low, high)
+        triangle = int(0)
+        while wp.mesh_query_aabb_next(query, triangle):
+            base = mesh.points[mesh.indices[3 * triangle]]
+            corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
+            corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+            longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
+            v, n, p = measure_piece(piece, corner, q, shapes.hull_vertex, r, t - base, longest, d, swept)
+            if v < value:
+                value = v
+                normal = n
+                point = p + base
+    else:
+        piece = convex_of(
+            shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces
+        )
+        value, normal, point = measure_piece(
+            piece, shapes.hull_vertex, q, shapes.hull_vertex, r, t, shape_radius[shape], d, swept
+        )
+    on = wp.transform_get_translation(pose) + wp.quat_rotate(turn, wp.transform_point(local, point))
+    return value, wp.quat_rotate(full, normal), on
+
+
+@wp.kernel
+def query_nearest(
+    bvh: wp.uint64,
+    row: wp.array[wp.int32],
+    plane_start: wp.array[wp.int32],
+    plane_row: wp.array[wp.int32],
+    shapes: Shapes,
+    shape_radius: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    environment: wp.array[wp.int32],
+    kind: wp.array[wp.int32],
+    size: wp.array[wp.vec3],
+    hull: wp.array[wp.int32],
+    pose: wp.array[wp.transform],
+    direction: wp.array[wp.vec3],
+    limit: wp.array[wp.float32],
+    swept: int,
+    # outputs
+    shape_out: wp.array[wp.int32],
+    distance_out: wp.array[wp.float32],
+    normal_out: wp.array[wp.vec3],
+    point_out: wp.array[wp.vec3],
+):
+    """One thread a query: the shape of least separation, or the first that a sweep meets."""
+    i = wp.tid()
+    e = environment[i]
+    q = read_query(i, kind, size, hull, pose, shapes, shape_radius)
+    q.limit = limit[i]
+    reach = limit[i]
+    travel = wp.vec3()
+    if swept != 0:
+        q.travel = wp.normalize(direction[i])
+        travel = q.travel * limit[i]
+        reach = 0.0
+    best = limit[i]
+    found = int(-1)
+    normal = wp.vec3()
+    point = wp.vec3()
+    for k in range(plane_start[e], plane_start[e + 1]):
+        v, n, p = measure_row(plane_row[k], shapes, shape_radius, body_pose, q, swept)
+        if v < best or (v == best and found < 0):
+            best = v
+            found = shapes.row_shape[plane_row[k]]
+            normal = n
+            point = p
+    root = wp.bvh_get_group_root(bvh, e)
+    if root >= 0:
+        low, high = query_box(q, shapes.hull_vertex, q.pose, travel, reach)
+        query = wp.bvh_query_aabb(bvh, low, high, root)
+        j = int(0)
+        while wp.bvh_query_next(query, j):
+            v, n, p = measure_row(row[j], shapes, shape_radius, body_pose, q, swept)
+            shape = shapes.row_shape[row[j]]
+            if v < best or (v == best and (found < 0 or shape < found)):
+                best = v
+                found = shape
+                normal = n
+                point = p
+    shape_out[i] = found
+    distance_out[i] = wp.where(found < 0, wp.inf, best)
+    normal_out[i] = normal
+    point_out[i] = point
+
+
+@wp.kernel
+def query_overlaps(
+    bvh: wp.uint64,
+    row: wp.array[wp.int32],
+    plane_start: wp.array[wp.int32],
+    plane_row: wp.array[wp.int32],
+    shapes: Shapes,
+    shape_radius: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    environment: wp.array[wp.int32],
+    kind: wp.array[wp.int32],
+    size: wp.array[wp.vec3],
+    hull: wp.array[wp.int32],
+    pose: wp.array[wp.transform],
+    # outputs
+    count_out: wp.array[wp.int32],
+    shape_out: wp.array2d[wp.int32],
+    separation_out: wp.array2d[wp.float32],
+    normal_out: wp.array2d[wp.vec3],
+):
+    """One thread a query: all shapes it overlaps, the deepest first."""
+    i = wp.tid()
+    e = environment[i]
+    q = read_query(i, kind, size, hull, pose, shapes, shape_radius)
+    q.limit = 0.0
+    count = int(0)
+    for k in range(shape_out.shape[1]):
+        shape_out[i, k] = -1
+        separation_out[i, k] = wp.inf
+    for k in range(plane_start[e], plane_start[e + 1]):
+        v, n, _p = measure_row(plane_row[k], shapes, shape_radius, body_pose, q, 0)
+        if v <= 0.0:
+            insert_hit(i, count, shapes.row_shape[plane_row[k]], v, n, shape_out, separation_out, normal_out)
+            count += 1
+    root = wp.bvh_get_group_root(bvh, e)
+    if root >= 0:
+        low, high = query_box(q, shapes.hull_vertex, q.pose, wp.vec3(), 0.0)
+        query = wp.bvh_query_aabb(bvh, low, high, root)
+        j = int(0)
+        while wp.bvh_query_next(query, j):
+            v, n, _p = measure_row(row[j], shapes, shape_radius, body_pose, q, 0)
+            if v <= 0.0:
+                insert_hit(i, count, shapes.row_shape[row[j]], v, n, shape_out, separation_out, normal_out)
+                count += 1
+    count_out[i] = count
