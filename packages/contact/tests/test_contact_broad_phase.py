@@ -136,3 +136,29 @@ def test_what_a_search_cannot_do_is_named(device: str) -> None:
         tc.build_model(shape_type=[1], shape_body=[0], shape_size=[[1, 0, 0]], environment_count=2, **base)
     with pytest.raises(tc.PairError, match="no shape but planes"):
         tc.build_model(shape_type=[0], shape_body=[-1], shape_size=[[0, 0, 0]], environment_count=1, **base)
+
+
+def test_a_search_runs_as_a_recorded_graph_and_does_not_wait(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, pose = world(5, 50, 0.4, lambda body: tc.PairSearch(4096), device)
+    moved = world(6, 50, 0.4, lambda body: tc.PairSearch(4096), device)[1]
+    contacts, first = solve(model, pose)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the step must neither read back nor wait")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wp.array, "numpy", refuse)
+        for name in ("zeros", "empty", "clone", "synchronize", "synchronize_device", "synchronize_stream"):
+            patch.setattr(wp, name, refuse)
+        with wp.ScopedCapture(device=device) as capture:
+            tc.collide(model, pose, contacts)
+    wp.copy(pose, moved)
+    wp.capture_launch(capture.graph)
+    count = int(contacts.count.numpy()[0])
+    replayed = {name: getattr(contacts, name).numpy()[:count] for name in (*FIELDS, "key")}
+    _, direct = solve(model, moved)
+    assert not np.array_equal(first["key"], direct["key"])
+    for name, value in direct.items():
+        assert np.array_equal(replayed[name], value)

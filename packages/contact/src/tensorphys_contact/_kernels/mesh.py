@@ -133,6 +133,71 @@ def triangle_points(
     return points, names, normal, last
 
 
+@wp.func
+def gather_points(
+    mesh_id: wp.uint64,
+    first_fold: int,
+    triangle_fold: wp.array[wp.vec3],
+    o: Convex,
+    hull_vertex: wp.array[wp.vec3],
+    face_range: wp.array[wp.vec2i],
+    face_normal: wp.array[wp.vec3],
+    face_vertex: wp.array[wp.int32],
+    r: wp.mat33,
+    t: wp.vec3,
+    limit: float,
+    radius: float,
+    room: int,
+    point_out: wp.array[wp.vec4],
+    normal_out: wp.array[wp.vec3],
+    name_out: wp.array[wp.int32],
+) -> int:
+    """Points of all triangles near a shape, in the frame of the mesh; their number."""
+    corner = wp.zeros(shape=(3,), dtype=wp.vec3)
+    band = 1.0e-4 * radius
+    count = int(0)
+    low, high = shape_box(o, hull_vertex, r, t, core_radius(o) + limit)
+    mesh = wp.mesh_get(mesh_id)
+    query = wp.mesh_query_aabb(mesh_id, low, high)
+    triangle = int(0)
+    while wp.mesh_query_aabb_next(query, triangle):
+        base = mesh.points[mesh.indices[3 * triangle]]
+        corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
+        corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+        points, names, face, last = triangle_points(
+            o,
+            hull_vertex,
+            face_range,
+            face_normal,
+            face_vertex,
+            r,
+            t - base,
+            corner,
+            triangle_fold[first_fold + triangle],
+            limit,
+            radius,
+        )
+        for k in range(4):
+            if names[k] >= 0:
+                p = wp.vec4(
+                    points[k, 0] + base[0], points[k, 1] + base[1], points[k, 2] + base[2], points[k, 3]
+                )
+                local = (names[k] & 511) + wp.where((names[k] & ON_OTHER) != 0, 512, 0)
+                local += wp.where((names[k] & WITNESS) != 0, 1024, 0)
+                count = keep_point(
+                    count,
+                    p,
+                    wp.where(k == 3, last, face),
+                    ((triangle & 0xFFFFF) << 11) + local,
+                    room,
+                    band,
+                    point_out,
+                    normal_out,
+                    name_out,
+                )
+    return count
+
+
 @wp.kernel
 def collide_meshes(
     family: wp.array[wp.int32],
@@ -187,48 +252,25 @@ def collide_meshes(
     point = wp.zeros(shape=(64,), dtype=wp.vec4)
     normal = wp.zeros(shape=(64,), dtype=wp.vec3)
     name = wp.zeros(shape=(64,), dtype=wp.int32)
-    corner = wp.zeros(shape=(3,), dtype=wp.vec3)
     band = 1.0e-4 * radius
-    count = int(0)
-    low, high = shape_box(o, hull_vertex, r, t, core_radius(o) + limit)
-    mesh = wp.mesh_get(shape_mesh[f])
-    query = wp.mesh_query_aabb(shape_mesh[f], low, high)
-    triangle = int(0)
-    while wp.mesh_query_aabb_next(query, triangle):
-        base = mesh.points[mesh.indices[3 * triangle]]
-        corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-        corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
-        points, names, face, last = triangle_points(
-            o,
-            hull_vertex,
-            face_range,
-            face_normal,
-            face_vertex,
-            r,
-            t - base,
-            corner,
-            triangle_fold[shape_fold[f] + triangle],
-            limit,
-            radius,
-        )
-        for k in range(4):
-            if names[k] >= 0:
-                p = wp.vec4(
-                    points[k, 0] + base[0], points[k, 1] + base[1], points[k, 2] + base[2], points[k, 3]
-                )
-                local = (names[k] & 511) + wp.where((names[k] & ON_OTHER) != 0, 512, 0)
-                local += wp.where((names[k] & WITNESS) != 0, 1024, 0)
-                count = keep_point(
-                    count,
-                    p,
-                    wp.where(k == 3, last, face),
-                    ((triangle & 0xFFFFF) << 11) + local,
-                    room,
-                    band,
-                    point,
-                    normal,
-                    name,
-                )
+    count = gather_points(
+        shape_mesh[f],
+        shape_fold[f],
+        triangle_fold,
+        o,
+        hull_vertex,
+        face_range,
+        face_normal,
+        face_vertex,
+        r,
+        t,
+        limit,
+        radius,
+        room,
+        point,
+        normal,
+        name,
+    )
     # The order in which triangles are met is that of the tree; names are not.
     sort_by_name(count, point, normal, name)
     count = reduce_points(count, room, band, point, normal, name)

@@ -107,7 +107,9 @@ def keep_point(
     for k in range(count):
         same = wp.length_sq(xyz(point_out[k]) - xyz(point)) < band * band
         if same and wp.dot(normal_out[k], normal) > ALIKE:
-            if point[3] < point_out[k][3] - band:
+            # Of equals the lower name, in whichever order triangles are met.
+            deeper = point_out[k][3] - point[3]
+            if deeper > band or (deeper > -band and name < name_out[k]):
                 point_out[k] = point
                 normal_out[k] = normal
                 name_out[k] = name
