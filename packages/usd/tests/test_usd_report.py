@@ -43,7 +43,7 @@ def test_unsupported_prim_types_are_reported(scene_of: Callable[..., Scene]) -> 
     text = 'def MjcTendon "T" { token mjc:type = "fixed"; }\ndef PhysxPhysicsGearJoint "G" { float physics:gearRatio = 2; }'
     found = scene_of(text).findings
     assert ("/T", "prims of type MjcTendon are not supported: ignored") in found
-    assert ("/G", "PhysxPhysicsGearJoint is not supported and left out") in found
+    assert ("/G", "PhysxPhysicsGearJoint without bodies is left out") in found
 
 
 def test_colliders_without_geometry_are_reported(scene_of: Callable[..., Scene]) -> None:

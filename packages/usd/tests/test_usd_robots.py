@@ -103,4 +103,7 @@ def test_the_panda_of_the_repository() -> None:
     np.testing.assert_allclose(template.axes.lower[3], -3.0718, atol=1e-3)
     np.testing.assert_allclose(template.axes.max_velocity[0], 2.175, atol=1e-3)
     assert template.axes.effort_limit[:7].tolist() == [87.0] * 4 + [12.0] * 3
-    assert "newton:mimicJoint" in dict(scene.findings)["/panda/Physics/panda_finger_joint2"]
+    fingers = template.mimic_joints
+    names = [template.axes.names[row] for row in (fingers.axis[0], fingers.reference[0])]
+    assert names == ["panda_finger_joint2", "panda_finger_joint1"]
+    assert fingers.gearing.tolist() == [-1.0]

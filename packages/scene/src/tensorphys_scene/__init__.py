@@ -1,6 +1,14 @@
 """The hand-over type between a parser and a simulation: frozen tables of NumPy columns."""
 
 from tensorphys_scene.columns import Table, column, equal
+from tensorphys_scene.couplings import (
+    FixedTendonAxes,
+    FixedTendons,
+    JointCouplings,
+    MimicJoints,
+    SpatialTendons,
+    TendonAttachments,
+)
 from tensorphys_scene.errors import SceneError, SceneValueError
 from tensorphys_scene.kinds import AxisType, CombineMode, DriveType, JointType, ShapeType
 from tensorphys_scene.replicate import grid_origins, replicate
@@ -15,19 +23,25 @@ __all__ = [
     "CombineMode",
     "DriveType",
     "Environments",
+    "FixedTendonAxes",
+    "FixedTendons",
+    "JointCouplings",
     "JointType",
     "Joints",
     "Links",
     "Materials",
     "Mesh",
+    "MimicJoints",
     "Scene",
     "SceneError",
     "SceneValueError",
     "Settings",
     "ShapeType",
     "Shapes",
+    "SpatialTendons",
     "Table",
     "Template",
+    "TendonAttachments",
     "column",
     "equal",
     "grid_origins",

@@ -9,6 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from tensorphys_scene.couplings import (
+    FixedTendonAxes,
+    FixedTendons,
+    JointCouplings,
+    MimicJoints,
+    SpatialTendons,
+    TendonAttachments,
+)
 from tensorphys_scene.errors import SceneValueError
 from tensorphys_scene.kinds import ShapeType
 from tensorphys_scene.tables import Articulations, Axes, Bodies, Joints, Links, Materials, Shapes
@@ -56,6 +64,8 @@ class Template:
     Attributes:
         prims: Paths of all prims of the subtree in depth-first order, physics or not, the root first.
         bodies, shapes, materials, joints, axes, links, articulations: Tables.
+        mimic_joints, joint_couplings, fixed_tendons, fixed_tendon_axes, spatial_tendons, tendon_attachments: Tables
+            of couplings.
         meshes: Meshes that shapes refer to.
         filtered_pairs: Pairs of shape rows that do not collide, shape [pair_count, 2], int32.
     """
@@ -68,6 +78,12 @@ class Template:
     axes: Axes = field(default_factory=Axes)
     links: Links = field(default_factory=Links)
     articulations: Articulations = field(default_factory=Articulations)
+    mimic_joints: MimicJoints = field(default_factory=MimicJoints)
+    joint_couplings: JointCouplings = field(default_factory=JointCouplings)
+    fixed_tendons: FixedTendons = field(default_factory=FixedTendons)
+    fixed_tendon_axes: FixedTendonAxes = field(default_factory=FixedTendonAxes)
+    spatial_tendons: SpatialTendons = field(default_factory=SpatialTendons)
+    tendon_attachments: TendonAttachments = field(default_factory=TendonAttachments)
     meshes: tuple[Mesh, ...] = ()
     filtered_pairs: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), np.int32))
 
@@ -83,17 +99,48 @@ class Template:
             ("links", "joint", self.joints.count),
             ("links", "parent", self.links.count),
             ("links", "articulation", self.articulations.count),
+            ("joint_couplings", "joint0", self.joints.count),
+            ("joint_couplings", "joint1", self.joints.count),
+            ("tendon_attachments", "parent", self.tendon_attachments.count),
+        ]
+        required = [
+            ("mimic_joints", "axis", self.axes.count),
+            ("mimic_joints", "reference", self.axes.count),
+            ("joint_couplings", "joint", self.joints.count),
+            ("fixed_tendon_axes", "tendon", self.fixed_tendons.count),
+            ("fixed_tendon_axes", "axis", self.axes.count),
+            ("tendon_attachments", "tendon", self.spatial_tendons.count),
+            ("tendon_attachments", "body", self.bodies.count),
         ]
         for table_name, column_name, bound in references:
-            table = getattr(self, table_name)
-            values = getattr(table, column_name)
-            bad = np.flatnonzero((values < -1) | (values >= bound))
-            if bad.size:
-                row = int(bad[0])
-                raise SceneValueError(
-                    f"{table_name}.{column_name} of {table.path[row]} is {int(values[row])}, expected −1 to {bound - 1}"
-                )
+            self._check_index(table_name, column_name, -1, bound)
+        for table_name, column_name, bound in required:
+            self._check_index(table_name, column_name, 0, bound)
         self._check_values()
+        self._check_couplings()
+
+    def _check_index(self, table_name: str, column_name: str, first: int, bound: int) -> None:
+        table = getattr(self, table_name)
+        values = getattr(table, column_name)
+        bad = np.flatnonzero((values < first) | (values >= bound))
+        if bad.size:
+            row = int(bad[0])
+            lowest = "−1" if first < 0 else "0"
+            raise SceneValueError(
+                f"{table_name}.{column_name} of {table.path[row]} is {int(values[row])}, expected {lowest} to {bound - 1}"
+            )
+
+    def _check_couplings(self) -> None:
+        for name in ("fixed_tendons", "spatial_tendons", "tendon_attachments"):
+            table = getattr(self, name)
+            if len(table.names) != table.count:
+                raise SceneValueError(f"{name}.names: expected {table.count} names, given {len(table.names)}")
+        mimics = self.mimic_joints
+        for row in np.flatnonzero(mimics.axis == mimics.reference):
+            raise SceneValueError(f"{mimics.path[row]} is a mimic joint that follows itself")
+        attachments = self.tendon_attachments
+        for row in np.flatnonzero(attachments.parent >= np.arange(attachments.count)):
+            raise SceneValueError(f"tendon attachment {attachments.path[row]} stands before its parent")
 
     def _check_values(self) -> None:
         moving = self.bodies.enabled & ~self.bodies.kinematic

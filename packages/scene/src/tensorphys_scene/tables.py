@@ -145,7 +145,8 @@ class Joints(Table):
         collision_enabled: Whether the two bodies collide with each other.
         excluded: Whether the joint stays out of the articulation tree.
         break_force, break_torque: Loads at which the joint breaks [N, N m].
-        min_distance, max_distance: Bounds of a distance joint [m]; NaN where off.
+        min_distance, max_distance: Bounds of the distance of the two frames [m]; NaN where off.
+        distance_stiffness, distance_damping: Spring outside of these bounds [N/m, N s/m]; 0 stiffness is hard.
         friction_coefficient: Legacy unitless friction coefficient.
     """
 
@@ -161,6 +162,8 @@ class Joints(Table):
     break_torque: npt.NDArray[np.float64] = column(float, default=_INF)
     min_distance: npt.NDArray[np.float64] = column(float, default=float("nan"))
     max_distance: npt.NDArray[np.float64] = column(float, default=float("nan"))
+    distance_stiffness: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    distance_damping: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     friction_coefficient: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
 
 
@@ -175,6 +178,8 @@ class Axes(Table):
         joint: Row in joints.
         axis: :class:`AxisType` in the joint frame.
         lower, upper: Limits; ±inf where free.
+        limit_stiffness, limit_damping: Spring outside of the limits; 0 stiffness is a hard limit.
+        limit_restitution, limit_bounce_threshold: Bounce of a hard limit and the speed from which it bounces.
         position, velocity: Initial state.
         drive_type: :class:`DriveType`; NONE where no drive is authored.
         stiffness, damping: Gains of the drive.
@@ -195,6 +200,10 @@ class Axes(Table):
     axis: npt.NDArray[np.int32] = column(np.int32)
     lower: npt.NDArray[np.float64] = column(float, default=-_INF)
     upper: npt.NDArray[np.float64] = column(float, default=_INF)
+    limit_stiffness: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    limit_damping: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    limit_restitution: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    limit_bounce_threshold: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     position: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     velocity: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     drive_type: npt.NDArray[np.int32] = column(np.int32, default=int(DriveType.NONE))

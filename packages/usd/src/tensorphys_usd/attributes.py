@@ -37,6 +37,7 @@ class Attributes:
         self.names = {name for name in prim.GetAuthoredPropertyNames() if is_physics(name)}
         self._unused = set(self.names)
         self._applied: frozenset[str] | None = None
+        self._order: list[str] = []
 
     def has(self, name: str) -> bool:
         """Whether the name is authored; marks nothing as used."""
@@ -45,10 +46,21 @@ class Attributes:
     def applied(self, schema: str) -> bool:
         """Whether an API schema is applied, registered or not."""
         if self._applied is None:
-            self._applied = frozenset(
-                str(item) for item in self.prim.GetPrimTypeInfo().GetAppliedAPISchemas()
-            )
+            self._order = [str(item) for item in self.prim.GetPrimTypeInfo().GetAppliedAPISchemas()]
+            self._applied = frozenset(self._order)
         return schema in self._applied
+
+    def instances(self, schema: str) -> list[str]:
+        """Instance names of a multiple-apply schema, registered or not, in the order in which they are applied."""
+        self.applied("")
+        found = (item.partition(":") for item in self._order)
+        return [instance for name, _, instance in found if name == schema and instance]
+
+    def spaces(self, prefix: str) -> list[str]:
+        """What stands between a prefix and the next colon in authored names, sorted."""
+        return sorted(
+            {name[len(prefix) :].partition(":")[0] for name in self.names if name.startswith(prefix)}
+        )
 
     def get(self, name: str, default: Any = None) -> Any:
         """Authored value, or the default where none is authored or it is blocked."""

@@ -15,7 +15,7 @@ from tensorphys_usd.stage import Reading
 
 _RADIANS = float(np.pi / 180.0)
 _INF = float("inf")
-_TOKENS = {
+TOKENS = {
     "transX": AxisType.TRANS_X,
     "transY": AxisType.TRANS_Y,
     "transZ": AxisType.TRANS_Z,
@@ -34,6 +34,10 @@ class AxisRow:
     name: str
     lower: float = -_INF
     upper: float = _INF
+    limit_stiffness: float = 0.0
+    limit_damping: float = 0.0
+    limit_restitution: float = 0.0
+    limit_bounce_threshold: float = 0.0
     position: float = 0.0
     velocity: float = 0.0
     has_state: bool = False
@@ -97,7 +101,7 @@ def read_axes(reading: Reading, path: Sdf.Path, kind: str, descriptor: Any) -> l
 
 
 def _token(axis: AxisType) -> str:
-    return next(token for token, value in _TOKENS.items() if value is axis)
+    return next(token for token, value in TOKENS.items() if value is axis)
 
 
 def _limit(path: Sdf.Path, row: AxisRow, limit: Any) -> bool:
@@ -142,6 +146,7 @@ def _vendor(
     for instance in instances:
         _use_drives(attributes, instance)
         attributes.use(f"limit:{instance}:physics:low", f"limit:{instance}:physics:high")
+        _soft_limit(path, attributes, row, f"physxLimit:{instance}:")
         state = f"state:{instance}:physics:"
         row.has_state |= attributes.has(f"{state}position")
         row.position = attributes.number(f"{state}position", row.position / unit) * unit
@@ -156,6 +161,21 @@ def _vendor(
         _envelope(attributes, row, f"physxDrivePerformanceEnvelope:{instance}:")
     _mujoco(reading, attributes, row)
     _urdf(attributes, row)
+
+
+def _soft_limit(path: Sdf.Path, attributes: Attributes, row: AxisRow, prefix: str) -> None:
+    fields = (
+        ("limit_stiffness", "stiffness", 1.0 / row.unit),
+        ("limit_damping", "damping", 1.0 / row.unit),
+        ("limit_restitution", "restitution", 1.0),
+        ("limit_bounce_threshold", "bounceThreshold", row.unit),
+    )
+    for column, field, factor in fields:
+        if attributes.has(prefix + field):
+            value = attributes.number(prefix + field, 0.0) * factor
+            if not np.isfinite(value):
+                raise StageError(f"{path}: {prefix}{field} is {value / factor}")
+            setattr(row, column, value)
 
 
 def _joint_wide(attributes: Attributes, row: AxisRow) -> None:
@@ -231,6 +251,7 @@ def _spherical(reading: Reading, path: Sdf.Path, descriptor: Any, attributes: At
         row = AxisRow(axis=axis, name=_axis_name(attributes, path, axis))
         if descriptor.limit.enabled and 0.0 <= cone[index] < _BIG:
             row.lower, row.upper = -cone[index] * _RADIANS, cone[index] * _RADIANS
+            _soft_limit(path, attributes, row, "physxLimit:cone:")
         _vendor(reading, path, attributes, row, (_token(axis),))
         rows.append(row)
     return rows
@@ -239,11 +260,8 @@ def _spherical(reading: Reading, path: Sdf.Path, descriptor: Any, attributes: At
 def _d6(reading: Reading, path: Sdf.Path, descriptor: Any, attributes: Attributes) -> list[AxisRow]:
     limits = {str(pair.first).rpartition(".")[2]: pair.second for pair in descriptor.jointLimits}
     drives = {str(pair.first).rpartition(".")[2]: pair.second for pair in descriptor.jointDrives}
-    if "Distance" in limits:
-        reading.report.add(path, "PhysicsLimitAPI:distance on a generic joint is not supported: ignored")
-        attributes.use_prefix("limit:distance:")
     rows = []
-    for token, axis in _TOKENS.items():
+    for token, axis in TOKENS.items():
         key = token[0].upper() + token[1:]
         row = AxisRow(axis=axis, name=_axis_name(attributes, path, axis))
         if key in limits and limits[key].enabled and not _limit(path, row, limits[key]):

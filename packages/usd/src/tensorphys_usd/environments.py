@@ -90,13 +90,13 @@ class _Part:
     prims: tuple[str, ...]
     paths: dict[str, tuple[str, ...]]
     columns: dict[str, dict[str, npt.NDArray[Any]]]
-    names: tuple[str, ...]
+    names: dict[str, tuple[str, ...]]
     meshes: tuple[int, ...]
     pairs: npt.NDArray[np.int32]
 
     def signature(self) -> tuple[Any, ...]:
         """What must be equal for two environments to share a template; floats may differ."""
-        parts: list[Any] = [self.prims, self.names, self.meshes, self.pairs.tobytes()]
+        parts: list[Any] = [self.prims, *self.names.values(), self.meshes, self.pairs.tobytes()]
         for table, columns in self.columns.items():
             parts.append(self.paths[table])
             parts.extend(values.tobytes() for values in columns.values() if values.dtype.kind != "f")
@@ -117,7 +117,14 @@ class Splitter:
         self._of["joints"] = self._of_joints()
         self._of["axes"] = self._through("axes", "joint", "joints")
         self._of["links"] = self._through("links", "body", "bodies")
-        self._of["articulations"] = self._of_articulations()
+        self._of["articulations"] = self._owners("articulations", "links", "articulation")
+        self._of["mimic_joints"] = self._through("mimic_joints", "axis", "axes")
+        self._of["joint_couplings"] = self._through("joint_couplings", "joint", "joints")
+        self._of["fixed_tendon_axes"] = self._through("fixed_tendon_axes", "axis", "axes")
+        self._of["fixed_tendons"] = self._owners("fixed_tendons", "fixed_tendon_axes", "tendon")
+        self._of["tendon_attachments"] = self._through("tendon_attachments", "body", "bodies")
+        self._of["spatial_tendons"] = self._owners("spatial_tendons", "tendon_attachments", "tendon")
+        self._check_references()
         self._of["materials"] = self._by_path(rows.materials)
         self._order = {name: np.argsort(environment, kind="stable") for name, environment in self._of.items()}
         self._starts = {
@@ -174,11 +181,23 @@ class Splitter:
             result[row] = places.pop()
         return result
 
-    def _of_articulations(self) -> IntArray:
-        links = self._rows.links.columns["articulation"]
-        result = np.zeros(self._rows.articulations.count, np.int64)
-        result[links] = self._of["links"]
+    def _owners(self, name: str, members: str, column: str) -> IntArray:
+        """Environments of rows that other rows belong to; each has at least one of them."""
+        result = np.zeros(self._rows.table(name).count, np.int64)
+        result[self._rows.table(members).columns[column]] = self._of[members]
         return result
+
+    def _check_references(self) -> None:
+        """Refuse couplings between two environments."""
+        for name in ("mimic_joints", "joint_couplings", "fixed_tendon_axes", "tendon_attachments"):
+            table = self._rows.table(name)
+            for column, target in table.references.items():
+                index = table.columns[column]
+                given = np.flatnonzero(index >= 0)
+                apart = self._of[target][index[given]] != self._of[name][given]
+                for row in given[apart]:
+                    other = self._rows.table(target).paths[index[row]]
+                    raise StageError(f"{table.paths[row]}: coupled to {other} in another environment")
 
     def _shift(self) -> None:
         """Carry world positions into environment frames."""
@@ -235,10 +254,18 @@ class Splitter:
             prims=self._roots.prims(environment) if environment != OUTSIDE else ("",),
             paths=paths,
             columns=columns,
-            names=tuple(self._rows.names[row] for row in self._members("axes", environment)),
+            names=self._names(environment),
             meshes=tuple(meshes.tolist()),
             pairs=np.sort(self._local["shapes"][pairs], axis=1).astype(np.int32).reshape(-1, 2),
         )
+
+    def _names(self, environment: int) -> dict[str, tuple[str, ...]]:
+        result = {}
+        for table in self._of:
+            names = self._rows.table(table).names
+            if names is not None:
+                result[table] = tuple(names[row] for row in self._members(table, environment))
+        return result
 
     def _localised(self, index: npt.NDArray[Any], target: str) -> npt.NDArray[Any]:
         result = np.full(index.shape, -1, np.int32)
@@ -275,8 +302,8 @@ class Splitter:
 
 def _known(part: _Part, name: str) -> dict[str, Any]:
     columns: dict[str, Any] = dict(part.columns[name])
-    if name == "axes":
-        columns["names"] = part.names
+    if name in part.names:
+        columns["names"] = part.names[name]
     return columns
 
 

@@ -12,6 +12,7 @@ from tensorphys_scene import JointType
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.axes import AxisRow, read_axes
 from tensorphys_usd.bodies import StageBodies
+from tensorphys_usd.coupling_joints import coupling_joints
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Rigid, rotation_of
@@ -26,14 +27,16 @@ _TYPES = {
     "Spherical": JointType.SPHERICAL,
     "Distance": JointType.DISTANCE,
     "D6": JointType.D6,
+    "Gear": JointType.GEAR,
+    "RackAndPinion": JointType.RACK_AND_PINION,
 }
-_UNKNOWN_JOINT_TYPES = ("PhysxPhysicsGearJoint", "PhysxPhysicsRackAndPinionJoint")
 # Columns 0, 1, 2 are the joint axis X and two across it, for a joint whose axis token is Y or Z.
 _AXIS_TO_X = {
     "X": np.eye(3),
     "Y": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     "Z": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
 }
+_DISTANCE_COLUMNS = ("min_distance", "max_distance", "distance_stiffness", "distance_damping")
 _READ_BY_OPENUSD = (
     "physics:axis",
     "physics:body0",
@@ -75,14 +78,14 @@ class StageJoints:
         self.axes: list[list[AxisRow]] = []
         self._reading = reading
         self._bodies = bodies
-        targets = [target for _, row in descriptors.joints for target in (row.rel0, row.rel1) if target]
+        rows = sorted(
+            [*descriptors.joints, *coupling_joints(reading)],
+            key=lambda row: reading.order.get(row[0], len(reading.order)),
+        )
+        targets = [target for _, row in rows for target in (row.rel0, row.rel1) if target]
         reading.read_frames(target for target in targets if target in reading.order)
-        for path, descriptor in descriptors.joints:
+        for path, descriptor in rows:
             self._add(path, descriptor)
-        for path, prim in zip(reading.paths, reading.prims, strict=True):
-            if str(prim.GetTypeName()) in _UNKNOWN_JOINT_TYPES:
-                reading.report.add(path, f"{prim.GetTypeName()} is not supported and left out")
-                reading.attributes(path).use_prefix("physics:", "physx")
 
     @property
     def count(self) -> int:
@@ -129,11 +132,8 @@ class StageJoints:
         add["excluded"].append(bool(descriptor.excludeFromArticulation))
         add["break_force"].append(_bound(descriptor.breakForce))
         add["break_torque"].append(_bound(descriptor.breakTorque))
-        distance = descriptor.limit if kind == "Distance" else None
-        low = distance is not None and descriptor.minEnabled
-        high = distance is not None and descriptor.maxEnabled
-        add["min_distance"].append(float(distance.lower) if distance and low else float("nan"))
-        add["max_distance"].append(float(distance.upper) if distance and high else float("nan"))
+        for name, value in zip(_DISTANCE_COLUMNS, _distance(path, attributes, kind, descriptor), strict=True):
+            add[name].append(value)
         add["friction_coefficient"].append(attributes.number("physxJoint:jointFriction", 0.0))
         self.axes.append(read_axes(reading, path, kind, descriptor))
 
@@ -200,6 +200,37 @@ def is_joint(prim: Any) -> bool:
     return bool(prim.IsA(UsdPhysics.Joint))
 
 
+def _distance(
+    path: Sdf.Path, attributes: Attributes, kind: str, descriptor: Any
+) -> tuple[float, float, float, float]:
+    """Bounds of the distance of the two frames, NaN where off, and the stiffness and damping of their spring."""
+    low = high = float("nan")
+    stiffness = damping = 0.0
+    if kind == "Distance":
+        low = float(descriptor.limit.lower) if descriptor.minEnabled else low
+        high = float(descriptor.limit.upper) if descriptor.maxEnabled else high
+        prefix = "physxPhysicsDistanceJoint:spring"
+        spring = (
+            attributes.number(f"{prefix}Stiffness", 0.0),
+            attributes.number(f"{prefix}Damping", 0.0),
+        )
+        if attributes.get(f"{prefix}Enabled", False):
+            stiffness, damping = spring
+    elif kind == "D6":
+        # Read by name: the parser's descriptor does not say which of the two bounds is authored.
+        authored_low = attributes.number("limit:distance:physics:low", float("-inf"))
+        authored_high = attributes.number("limit:distance:physics:high", float("inf"))
+        low = authored_low if authored_low > 0.0 else low
+        high = authored_high if 0.0 <= authored_high < float("inf") else high
+        if low > high:
+            raise StageError(f"{path}: limits of the distance are ({low}, {high})")
+    stiffness = attributes.number("physxLimit:distance:stiffness", stiffness)
+    damping = attributes.number("physxLimit:distance:damping", damping)
+    if not (np.isfinite(stiffness) and np.isfinite(damping)):
+        raise StageError(f"{path}: stiffness, damping of the distance limit are {stiffness}, {damping}")
+    return low, high, stiffness, damping
+
+
 def _bound(value: float) -> float:
     return float("inf") if value >= 3.0e38 else float(value)
 
@@ -213,5 +244,7 @@ _COLUMNS = (
     "break_torque",
     "min_distance",
     "max_distance",
+    "distance_stiffness",
+    "distance_damping",
     "friction_coefficient",
 )

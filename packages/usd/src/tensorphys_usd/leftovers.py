@@ -5,6 +5,7 @@ from __future__ import annotations
 from pxr import Sdf, UsdPhysics
 
 from tensorphys_usd.attributes import is_physics
+from tensorphys_usd.coupling_joints import is_coupling_joint
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.stage import Reading
 
@@ -28,7 +29,9 @@ def report_leftovers(reading: Reading, descriptors: Descriptors) -> None:
         if kind == "PointInstancer":
             text = "PointInstancer is not supported: bodies below it stand once, where their prims are"
             reading.report.add(path, text)
-        elif kind.startswith(("Mjc", "Newton", "Physx")) and kind != "MjcActuator":
+        elif kind.startswith(("Mjc", "Newton", "Physx")) and not (
+            kind == "MjcActuator" or is_coupling_joint(kind)
+        ):
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")
         if any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):
             _report_attributes(reading, path)

@@ -12,6 +12,7 @@ from tensorphys_scene import Scene, SceneError
 from tensorphys_usd.actuators import apply_actuators
 from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.bodies import StageBodies
+from tensorphys_usd.couplings import StageCouplings
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.environments import Roots, split
 from tensorphys_usd.errors import StageError
@@ -26,6 +27,7 @@ from tensorphys_usd.roots import find_roots
 from tensorphys_usd.rows import StageRows
 from tensorphys_usd.settings import read_settings
 from tensorphys_usd.shapes import StageShapes
+from tensorphys_usd.spatial_tendons import StageSpatialTendons
 from tensorphys_usd.stage import Reading, open_stage, stage_of_cache
 
 
@@ -120,7 +122,20 @@ def _scene(
     fixed.check()
     derive_positions(reading, joints, articulations)
     pairs = filtered_pairs(reading, descriptors, bodies, shapes, joints, articulations)
-    rows = StageRows(bodies, masses, shapes, joints, articulations, materials, meshes.meshes, pairs)
+    couplings = StageCouplings(reading, joints, articulations)
+    tendons = StageSpatialTendons(reading, bodies)
+    rows = StageRows(
+        bodies,
+        masses,
+        shapes,
+        joints,
+        articulations,
+        couplings,
+        tendons,
+        materials,
+        meshes.meshes,
+        pairs,
+    )
     templates, placed, shared, overrides = split(reading, Roots(reading, found), rows)
     report_leftovers(reading, descriptors)
     return Scene(

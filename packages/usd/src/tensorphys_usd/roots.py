@@ -15,6 +15,7 @@ import numpy.typing as npt
 from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 
 from tensorphys_patterns import match
+from tensorphys_usd.coupling_joints import is_coupling_joint
 from tensorphys_usd.errors import StageError
 
 _COPY = Sdf.Path("/environment")
@@ -105,6 +106,8 @@ def _independent(stage: Usd.Stage, roots: set[Sdf.Path]) -> bool:
         if prim.GetPath() in roots:
             iterator.PruneChildren()
         elif prim.IsA(UsdPhysics.Joint) or prim.IsA(UsdPhysics.CollisionGroup):
+            return False
+        elif is_coupling_joint(str(prim.GetTypeName())):
             return False
     return True
 

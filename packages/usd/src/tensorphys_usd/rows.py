@@ -9,14 +9,32 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Sdf
 
-from tensorphys_scene import Articulations, Axes, Bodies, Joints, Links, Materials, Mesh, Shapes, Table
+from tensorphys_scene import (
+    Articulations,
+    Axes,
+    Bodies,
+    FixedTendonAxes,
+    FixedTendons,
+    JointCouplings,
+    Joints,
+    Links,
+    Materials,
+    Mesh,
+    MimicJoints,
+    Shapes,
+    SpatialTendons,
+    Table,
+    TendonAttachments,
+)
 from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.axes import AxisRow
 from tensorphys_usd.bodies import StageBodies
+from tensorphys_usd.couplings import CouplingRows, StageCouplings
 from tensorphys_usd.frames import poses
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.shapes import StageShapes
+from tensorphys_usd.spatial_tendons import StageSpatialTendons
 
 _NOT_COLUMNS = ("axis", "name", "has_state")
 
@@ -30,12 +48,14 @@ class TableRows:
         paths: Prim of each row.
         columns: Columns by name, in the types of the table.
         references: Index columns and the tables that they point into.
+        names: Names of the rows, None where the table has none.
     """
 
     kind: type[Table]
     paths: list[Sdf.Path]
     columns: dict[str, npt.NDArray[Any]]
     references: dict[str, str] = field(default_factory=dict)
+    names: tuple[str, ...] | None = None
 
     @property
     def count(self) -> int:
@@ -57,12 +77,22 @@ def _rows(
     return TableRows(kind, paths, arrays, references or {})
 
 
+def _coupling(
+    kind: type[Table], rows: CouplingRows, references: dict[str, str] | None = None, *, named: bool = False
+) -> TableRows:
+    known = {item.name for item in fields(kind) if "dtype" in item.metadata}
+    columns = {name: rows.columns.get(name, []) for name in sorted(known)}
+    table = _rows(kind, rows.paths, columns, references)
+    table.names = tuple(rows.names) if named else None
+    return table
+
+
 class StageRows:
     """All tables of a stage.
 
     Attributes:
         bodies, shapes, joints, axes, links, articulations, materials: Rows by table.
-        names: Names of the degrees of freedom.
+        mimic_joints, joint_couplings, fixed_tendons, fixed_tendon_axes, spatial_tendons, tendon_attachments: Likewise.
         meshes: Meshes that shapes refer to.
         pairs: Pairs of shape rows that never collide, shape [pair_count, 2].
     """
@@ -74,6 +104,8 @@ class StageRows:
         shapes: StageShapes,
         joints: StageJoints,
         articulations: StageArticulations,
+        couplings: StageCouplings,
+        tendons: StageSpatialTendons,
         materials: StageMaterials,
         meshes: list[Mesh],
         pairs: npt.NDArray[np.int64],
@@ -93,9 +125,20 @@ class StageRows:
             if "dtype" in item.metadata
         }
         self.materials = _rows(Materials, [Sdf.Path(p) for p in materials.table.path], material_columns)
-        self._trees(joints, articulations, bodies)
+        self._trees(joints, articulations, bodies, couplings)
+        self.spatial_tendons = _coupling(SpatialTendons, tendons.spatial_tendons, named=True)
+        references = {"tendon": "spatial_tendons", "body": "bodies", "parent": "tendon_attachments"}
+        self.tendon_attachments = _coupling(
+            TendonAttachments, tendons.tendon_attachments, references, named=True
+        )
 
-    def _trees(self, joints: StageJoints, articulations: StageArticulations, bodies: StageBodies) -> None:
+    def _trees(
+        self,
+        joints: StageJoints,
+        articulations: StageArticulations,
+        bodies: StageBodies,
+        couplings: StageCouplings,
+    ) -> None:
         order = _joint_order(joints, articulations)
         new_row = {joint: row for row, joint in enumerate(order)}
         ends = {"body0": [joints.body0[j] for j in order], "body1": [joints.body1[j] for j in order]}
@@ -112,7 +155,9 @@ class StageRows:
         axis_columns["joint"] = [joint for joint, _, _ in axis_rows]
         axis_columns["axis"] = [int(axis.axis) for _, _, axis in axis_rows]
         self.axes = _rows(Axes, [path for _, path, _ in axis_rows], axis_columns, {"joint": "joints"})
-        self.names = unique_names(joints, articulations, order)
+        self.axes.names = unique_names(joints, articulations, order)
+        keys = [(j, index) for j in order for index in range(len(joints.axes[j]))]
+        self._couplings(couplings, new_row, {key: row for row, key in enumerate(keys)})
         links: dict[str, list[Any]] = {
             name: [] for name in ("articulation", "body", "parent", "joint", "joint_count", "flipped")
         }
@@ -133,6 +178,23 @@ class StageRows:
         for name in articulations.trees[0].settings if articulations.trees else ():
             settings[name] = [tree.settings[name] for tree in articulations.trees]
         self.articulations = _rows(Articulations, [tree.path for tree in articulations.trees], settings)
+
+    def _couplings(
+        self, couplings: StageCouplings, joint_row: dict[int, int], axis_row: dict[tuple[int, int], int]
+    ) -> None:
+        """Rows of the couplings, their joints and degrees of freedom renumbered."""
+        for rows in (couplings.mimic_joints, couplings.joint_couplings, couplings.fixed_tendon_axes):
+            for name in {"axis", "reference"} & rows.columns.keys():
+                rows.columns[name] = [axis_row[key] for key in rows.columns[name]]
+            for name in {"joint", "joint0", "joint1"} & rows.columns.keys():
+                rows.columns[name] = [joint_row.get(joint, -1) for joint in rows.columns[name]]
+        to_axes = {"axis": "axes", "reference": "axes"}
+        self.mimic_joints = _coupling(MimicJoints, couplings.mimic_joints, to_axes)
+        to_joints = {"joint": "joints", "joint0": "joints", "joint1": "joints"}
+        self.joint_couplings = _coupling(JointCouplings, couplings.joint_couplings, to_joints)
+        self.fixed_tendons = _coupling(FixedTendons, couplings.fixed_tendons, named=True)
+        to_tendons = {"tendon": "fixed_tendons", "axis": "axes"}
+        self.fixed_tendon_axes = _coupling(FixedTendonAxes, couplings.fixed_tendon_axes, to_tendons)
 
     def table(self, name: str) -> TableRows:
         """Rows of the table with this name."""
