@@ -15,6 +15,10 @@ from .model import Model
 from .queries import QueryTree, RayHitLists
 from .shapes import CONVEX_SHAPES, ShapeType
 
+# A thread that walks two trees at once keeps a stack for each in shared memory; 256 threads would need more than a block
+# has.
+_BLOCK = 128
+
 
 @dataclasses.dataclass
 class QueryShapes:
@@ -175,6 +179,7 @@ def _nearest(
         inputs=[*_world(model, tree, body_pose), *_asked(shapes), direction, limit, swept],
         outputs=[hits.shape, hits.distance, hits.normal, hits.point],
         device=model.device,
+        block_dim=_BLOCK,
     )
 
 
@@ -203,6 +208,7 @@ def find_overlaps(
         inputs=[*_world(model, tree, body_pose), *_asked(shapes)],
         outputs=[hits.count, hits.shape, hits.distance, hits.normal],
         device=model.device,
+        block_dim=_BLOCK,
     )
 
 
