@@ -5,10 +5,19 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 
-from tensorphys_engine import Simulation
+from tensorphys_engine import Simulation, UnsupportedWarning
 from tensorphys_engine.testing import walker_scene
-from tensorphys_scene import FixedTendonAxes, FixedTendons, MimicJoints, SpatialTendons
+from tensorphys_scene import (
+    FixedTendonAxes,
+    FixedTendons,
+    MimicJoints,
+    SoftData,
+    SoftKind,
+    SoftPrims,
+    SpatialTendons,
+)
 
 
 def test_couplings_are_reported() -> None:
@@ -35,3 +44,20 @@ def test_couplings_are_reported() -> None:
         (prefix + first, "fixed tendons are not simulated"),
         (prefix + template.bodies.path[0], "spatial tendons are not simulated"),
     ]
+
+
+def test_soft_prims_are_left_out_with_a_warning() -> None:
+    scene = walker_scene()
+    soft = SoftPrims(
+        path=("/cloth", "/silk"),
+        kind=np.array([int(SoftKind.PARTICLE_CLOTH), int(SoftKind.PARTICLE_MATERIAL)]),
+        transform=np.stack([np.eye(4)] * 2),
+        data=(SoftData(), SoftData()),
+    )
+    changed = dataclasses.replace(scene.templates[0], soft_prims=soft)
+    with pytest.warns(UnsupportedWarning, match="deformables and particles, left out: 1"):
+        simulation = Simulation(scene.replace(templates=(changed,)))
+    said = [finding for finding in simulation.findings if "not simulated" in finding[1]]
+    path = scene.environments.path[0] + "/cloth"
+    assert (path, "deformables and particles are not simulated; left out: particle_cloth") in said
+    assert not [path for path, _ in said if path.endswith("/silk")]

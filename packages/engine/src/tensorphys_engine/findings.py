@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorphys_engine.errors import UnsupportedError, UnsupportedWarning
-from tensorphys_scene import Scene, Template
+from tensorphys_scene import Scene, SoftKind, Template
 
 _LOGGER = logging.getLogger(__name__)
 # So many prims a warning names; the findings hold all.
@@ -125,8 +125,19 @@ def note_unused_columns(scene: Scene, findings: Findings) -> None:
     for index, template in enumerate(scene.templates):
         users = np.flatnonzero(environment_template == index)
         if users.size:
-            _note_template(template, scene.environments.path[int(users[0])], findings)
+            prefix = scene.environments.path[int(users[0])]
+            _note_template(template, prefix, findings)
+            _omit_soft(template, prefix, findings)
     _note_template(scene.shared, "", findings)
+
+
+def _omit_soft(template: Template, prefix: str, findings: Findings) -> None:
+    """Deformables and particles are not simulated; materials alone are no loss."""
+    materials = (SoftKind.MATERIAL, SoftKind.PARTICLE_MATERIAL)
+    for path, kind in zip(template.soft_prims.path, template.soft_prims.kind.tolist(), strict=True):
+        if kind not in materials:
+            text = f"deformables and particles are not simulated; left out: {SoftKind(kind).name.lower()}"
+            findings.omit("deformables and particles, left out", prefix + path, text)
 
 
 def _note_template(template: Template, prefix: str, findings: Findings) -> None:

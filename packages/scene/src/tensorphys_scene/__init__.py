@@ -13,6 +13,7 @@ from tensorphys_scene.errors import SceneError, SceneValueError
 from tensorphys_scene.kinds import AxisType, CombineMode, DriveType, JointType, ShapeType
 from tensorphys_scene.replicate import grid_origins, replicate
 from tensorphys_scene.scene import Environments, Mesh, Scene, Settings, Template
+from tensorphys_scene.soft import SoftData, SoftKind, SoftPrims
 from tensorphys_scene.tables import Articulations, Axes, Bodies, Joints, Links, Materials, Shapes
 
 __all__ = [
@@ -38,6 +39,9 @@ __all__ = [
     "Settings",
     "ShapeType",
     "Shapes",
+    "SoftData",
+    "SoftKind",
+    "SoftPrims",
     "SpatialTendons",
     "Table",
     "Template",

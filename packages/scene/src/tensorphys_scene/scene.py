@@ -19,6 +19,7 @@ from tensorphys_scene.couplings import (
 )
 from tensorphys_scene.errors import SceneValueError
 from tensorphys_scene.kinds import ShapeType
+from tensorphys_scene.soft import SoftKind, SoftPrims
 from tensorphys_scene.tables import Articulations, Axes, Bodies, Joints, Links, Materials, Shapes
 
 
@@ -66,6 +67,7 @@ class Template:
         bodies, shapes, materials, joints, axes, links, articulations: Tables.
         mimic_joints, joint_couplings, fixed_tendons, fixed_tendon_axes, spatial_tendons, tendon_attachments: Tables
             of couplings.
+        soft_prims: Deformables and particles as data.
         meshes: Meshes that shapes refer to.
         filtered_pairs: Pairs of shape rows that do not collide, shape [pair_count, 2], int32.
     """
@@ -84,6 +86,7 @@ class Template:
     fixed_tendon_axes: FixedTendonAxes = field(default_factory=FixedTendonAxes)
     spatial_tendons: SpatialTendons = field(default_factory=SpatialTendons)
     tendon_attachments: TendonAttachments = field(default_factory=TendonAttachments)
+    soft_prims: SoftPrims = field(default_factory=SoftPrims)
     meshes: tuple[Mesh, ...] = ()
     filtered_pairs: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), np.int32))
 
@@ -135,6 +138,11 @@ class Template:
             table = getattr(self, name)
             if len(table.names) != table.count:
                 raise SceneValueError(f"{name}.names: expected {table.count} names, given {len(table.names)}")
+        soft = self.soft_prims
+        if len(soft.data) != soft.count:
+            raise SceneValueError(f"soft_prims.data: expected {soft.count} entries, given {len(soft.data)}")
+        for row in np.flatnonzero(~np.isin(soft.kind, [int(kind) for kind in SoftKind])):
+            raise SceneValueError(f"kind of the soft prim {soft.path[row]} is {int(soft.kind[row])}")
         mimics = self.mimic_joints
         for row in np.flatnonzero(mimics.axis == mimics.reference):
             raise SceneValueError(f"{mimics.path[row]} is a mimic joint that follows itself")

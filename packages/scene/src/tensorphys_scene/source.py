@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tensorphys_scene.columns import Table
 from tensorphys_scene.errors import SceneValueError
 from tensorphys_scene.scene import Template
+from tensorphys_scene.soft import SoftData, SoftKind
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -28,6 +29,7 @@ _REFERENCES: dict[str, dict[str, str]] = {
     "fixed_tendons": {},
     "fixed_tendon_axes": {"tendon": "fixed_tendons", "axis": "axes"},
     "spatial_tendons": {},
+    "soft_prims": {},
     "tendon_attachments": {
         "tendon": "spatial_tendons",
         "body": "bodies",
@@ -110,7 +112,21 @@ class SourcePart:
                 whole.spatial_tendons.count, whole.tendon_attachments.tendon, attachments
             ),
             "tendon_attachments": attachments,
+            "soft_prims": self._soft(),
         }
+
+    def _soft(self) -> BoolArray:
+        """Soft prims of the part, and the materials elsewhere that they use."""
+        table = self._whole.soft_prims
+        own = self._under(table)
+        material = np.isin(table.kind, (int(SoftKind.MATERIAL), int(SoftKind.PARTICLE_MATERIAL)))
+        for row in np.flatnonzero(~own & ~material):
+            raise SceneValueError(f"replicate: {table.path[row]} is soft and is not below {self._source}")
+        used: set[str] = set()
+        for row in np.flatnonzero(own):
+            used.add(table.data[row].material)
+            used.update(*table.data[row].targets.values())
+        return own | np.array([path in used for path in table.path], dtype=bool)
 
     def _check_borders(self, inside: dict[str, BoolArray]) -> None:
         """Refuse rows of the part that point out of it; a moving body is always part of it."""
@@ -133,9 +149,12 @@ class SourcePart:
                 column: _renumber(getattr(table, column), rows[target])
                 for column, target in references.items()
             }
-            if any(item.name == "names" for item in fields(table)):
-                names = getattr(whole, name).names
-                changes["names"] = tuple(names[row] for row in rows[name])
+            for item in fields(table):
+                if item.name in ("names", "data"):
+                    values = getattr(getattr(whole, name), item.name)
+                    changes[item.name] = tuple(values[row] for row in rows[name])
+            if name == "soft_prims":
+                changes["data"] = tuple(self._relative_data(data) for data in changes["data"])
             path = tuple(self._relative(path) for path in table.path)
             tables[name] = _rebuilt(table, path=path, **changes)
         meshes = np.unique(tables["shapes"].mesh[tables["shapes"].mesh >= 0]).astype(np.intp)
@@ -146,6 +165,12 @@ class SourcePart:
             filtered_pairs=_renumber(pairs, rows["shapes"]).reshape(-1, 2),
             **tables,
         )
+
+    def _relative_data(self, data: SoftData) -> SoftData:
+        targets = {
+            name: tuple(self._relative(path) for path in paths) for name, paths in data.targets.items()
+        }
+        return replace(data, targets=targets, material=self._relative(data.material))
 
     def _relative(self, path: str) -> str:
         return path[len(self._source) :] if self._below(path) else path

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pxr import Sdf
 
-from tensorphys_scene import Environments, Template
+from tensorphys_scene import Environments, SoftData, SoftKind, Template
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.roots import EnvironmentRoots
 from tensorphys_usd.rows import StageRows, TableRows
@@ -90,13 +90,17 @@ class _Part:
     prims: tuple[str, ...]
     paths: dict[str, tuple[str, ...]]
     columns: dict[str, dict[str, npt.NDArray[Any]]]
-    names: dict[str, tuple[str, ...]]
+    names: dict[str, tuple[Any, ...]]
     meshes: tuple[int, ...]
     pairs: npt.NDArray[np.int32]
 
     def signature(self) -> tuple[Any, ...]:
         """What must be equal for two environments to share a template; floats may differ."""
-        parts: list[Any] = [self.prims, *self.names.values(), self.meshes, self.pairs.tobytes()]
+        names = [
+            tuple(item.digest if isinstance(item, SoftData) else item for item in items)
+            for items in self.names.values()
+        ]
+        parts: list[Any] = [self.prims, *names, self.meshes, self.pairs.tobytes()]
         for table, columns in self.columns.items():
             parts.append(self.paths[table])
             parts.extend(values.tobytes() for values in columns.values() if values.dtype.kind != "f")
@@ -125,6 +129,7 @@ class Splitter:
         self._of["tendon_attachments"] = self._through("tendon_attachments", "body", "bodies")
         self._of["spatial_tendons"] = self._owners("spatial_tendons", "tendon_attachments", "tendon")
         self._check_references()
+        self._of["soft_prims"] = self._of_soft()
         self._of["materials"] = self._by_path(rows.materials)
         self._order = {name: np.argsort(environment, kind="stable") for name, environment in self._of.items()}
         self._starts = {
@@ -187,6 +192,17 @@ class Splitter:
         result[self._rows.table(members).columns[column]] = self._of[members]
         return result
 
+    def _of_soft(self) -> IntArray:
+        table = self._rows.soft_prims
+        owner = self._by_path(table)
+        materials = (int(SoftKind.MATERIAL), int(SoftKind.PARTICLE_MATERIAL))
+        for row in np.flatnonzero((owner == OUTSIDE) & ~np.isin(table.columns["kind"], materials)):
+            raise StageError(
+                f"{table.paths[row]}: soft prim outside of all environments; put it under an environment root, "
+                "or leave out environments= to make one world of the stage"
+            )
+        return owner
+
     def _check_references(self) -> None:
         """Refuse couplings between two environments."""
         for name in ("mimic_joints", "joint_couplings", "fixed_tendon_axes", "tendon_attachments"):
@@ -210,6 +226,9 @@ class Splitter:
         rows = self._rows
         shift(rows.bodies, "bodies", "pose", np.ones(rows.bodies.count, bool))
         shift(rows.shapes, "shapes", "pose", rows.shapes.columns["body"] < 0)
+        soft = self._of["soft_prims"]
+        inside = soft != OUTSIDE
+        rows.soft_prims.columns["transform"][inside, :3, 3] -= self._roots.origins[soft[inside]]
         shift(rows.joints, "joints", "frame0", rows.joints.columns["body0"] < 0)
         shift(rows.joints, "joints", "frame1", rows.joints.columns["body1"] < 0)
 
@@ -238,9 +257,7 @@ class Splitter:
         paths: dict[str, tuple[str, ...]] = {}
         for name in self._of:
             table = self._rows.table(name)
-            rows = self._members(name, environment)
-            if name == "materials":
-                rows = self._used_materials(environment)
+            rows = self._rows_of(name, environment)
             columns[name] = {column: values[rows] for column, values in table.columns.items()}
             paths[name] = tuple(self._roots.relative(environment, table.paths[row]) for row in rows)
             for column, target in table.references.items():
@@ -259,13 +276,21 @@ class Splitter:
             pairs=np.sort(self._local["shapes"][pairs], axis=1).astype(np.int32).reshape(-1, 2),
         )
 
-    def _names(self, environment: int) -> dict[str, tuple[str, ...]]:
-        result = {}
+    def _names(self, environment: int) -> dict[str, tuple[Any, ...]]:
+        result: dict[str, tuple[Any, ...]] = {}
         for table in self._of:
             names = self._rows.table(table).names
             if names is not None:
-                result[table] = tuple(names[row] for row in self._members(table, environment))
+                result[table] = tuple(names[row] for row in self._rows_of(table, environment))
+        result["soft_prims"] = tuple(self._relative_data(environment, data) for data in result["soft_prims"])
         return result
+
+    def _relative_data(self, environment: int, data: SoftData) -> SoftData:
+        def relative(path: str) -> str:
+            return self._roots.relative(environment, Sdf.Path(path)) if path else ""
+
+        targets = {name: tuple(relative(path) for path in paths) for name, paths in data.targets.items()}
+        return replace(data, targets=targets, material=relative(data.material))
 
     def _localised(self, index: npt.NDArray[Any], target: str) -> npt.NDArray[Any]:
         result = np.full(index.shape, -1, np.int32)
@@ -278,6 +303,24 @@ class Splitter:
         inside = self._members("materials", environment) if environment != OUTSIDE else np.zeros(0, np.int64)
         used = self._rows.shapes.columns["material"][self._members("shapes", environment)]
         return np.unique(np.concatenate((inside, used[used >= 0].astype(np.int64))))
+
+    def _rows_of(self, name: str, environment: int) -> IntArray:
+        """Rows of a table that an environment's template holds, materials of others that it uses included."""
+        if name == "materials":
+            return self._used_materials(environment)
+        rows = self._members(name, environment)
+        if name != "soft_prims" or environment == OUTSIDE or not len(rows):
+            return rows
+        table = self._rows.soft_prims
+        used: set[str] = set()
+        for row in rows:
+            data = (table.names or ())[row]
+            used.add(data.material)
+            used.update(*data.targets.values())
+        outside = np.flatnonzero(self._of[name] == OUTSIDE)
+        return np.unique(
+            np.concatenate((rows, [row for row in outside if str(table.paths[row]) in used]))
+        ).astype(np.int64)
 
     def _members(self, name: str, environment: int) -> IntArray:
         """Rows of a table that belong to an environment, in stage order; outside of all only static shapes count."""
@@ -303,7 +346,7 @@ class Splitter:
 def _known(part: _Part, name: str) -> dict[str, Any]:
     columns: dict[str, Any] = dict(part.columns[name])
     if name in part.names:
-        columns["names"] = part.names[name]
+        columns["data" if name == "soft_prims" else "names"] = part.names[name]
     return columns
 
 

@@ -7,6 +7,7 @@ from pxr import Sdf, UsdPhysics
 from tensorphys_usd.attributes import is_physics
 from tensorphys_usd.coupling_joints import is_coupling_joint
 from tensorphys_usd.descriptors import Descriptors
+from tensorphys_usd.soft import StageSoft
 from tensorphys_usd.stage import Reading
 
 _NOT_APPLIED = {
@@ -18,19 +19,20 @@ _NOT_APPLIED = {
 }
 
 
-def report_leftovers(reading: Reading, descriptors: Descriptors) -> None:
+def report_leftovers(reading: Reading, descriptors: Descriptors, soft: StageSoft) -> None:
     """Report every authored physics schema or attribute that no part of the parser used, by prim."""
     shapes = {path for path, _ in descriptors.shapes}
+    known = set(soft.paths)
     for path, prim in zip(reading.paths, reading.prims, strict=True):
         kind = str(prim.GetTypeName())
-        if path not in shapes and prim.HasAPI(UsdPhysics.CollisionAPI):
+        if path not in shapes and not soft.owns(path) and prim.HasAPI(UsdPhysics.CollisionAPI):
             text = f"PhysicsCollisionAPI on a prim of type {kind or 'none'}, which is no collider: ignored"
             reading.report.add(path, text)
         if kind == "PointInstancer":
             text = "PointInstancer is not supported: bodies below it stand once, where their prims are"
             reading.report.add(path, text)
         elif kind.startswith(("Mjc", "Newton", "Physx")) and not (
-            kind == "MjcActuator" or is_coupling_joint(kind)
+            kind == "MjcActuator" or is_coupling_joint(kind) or path in known
         ):
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")
         if any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):

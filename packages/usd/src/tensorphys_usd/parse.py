@@ -27,6 +27,7 @@ from tensorphys_usd.roots import find_roots
 from tensorphys_usd.rows import StageRows
 from tensorphys_usd.settings import read_settings
 from tensorphys_usd.shapes import StageShapes
+from tensorphys_usd.soft import StageSoft
 from tensorphys_usd.spatial_tendons import StageSpatialTendons
 from tensorphys_usd.stage import Reading, open_stage, stage_of_cache
 
@@ -113,7 +114,8 @@ def _scene(
     materials = StageMaterials(reading, descriptors)
     bodies = StageBodies(reading, descriptors)
     meshes = StageMeshes(reading)
-    shapes = StageShapes(reading, descriptors, bodies, materials, meshes)
+    soft = StageSoft(reading)
+    shapes = StageShapes(reading, descriptors, bodies, materials, meshes, soft)
     masses = mass_columns(reading, bodies, shapes, materials, meshes)
     joints = StageJoints(reading, descriptors, bodies)
     apply_actuators(reading, joints)
@@ -132,12 +134,13 @@ def _scene(
         articulations,
         couplings,
         tendons,
+        soft,
         materials,
         meshes.meshes,
         pairs,
     )
     templates, placed, shared, overrides = split(reading, Roots(reading, found), rows)
-    report_leftovers(reading, descriptors)
+    report_leftovers(reading, descriptors, soft)
     return Scene(
         settings=settings,
         templates=templates,

@@ -22,6 +22,7 @@ from tensorphys_scene import (
     Mesh,
     MimicJoints,
     Shapes,
+    SoftPrims,
     SpatialTendons,
     Table,
     TendonAttachments,
@@ -34,6 +35,7 @@ from tensorphys_usd.frames import poses
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.shapes import StageShapes
+from tensorphys_usd.soft import StageSoft
 from tensorphys_usd.spatial_tendons import StageSpatialTendons
 
 _NOT_COLUMNS = ("axis", "name", "has_state")
@@ -48,14 +50,14 @@ class TableRows:
         paths: Prim of each row.
         columns: Columns by name, in the types of the table.
         references: Index columns and the tables that they point into.
-        names: Names of the rows, None where the table has none.
+        names: What each row has beside columns (names, or the data of soft prims), None where the table has none.
     """
 
     kind: type[Table]
     paths: list[Sdf.Path]
     columns: dict[str, npt.NDArray[Any]]
     references: dict[str, str] = field(default_factory=dict)
-    names: tuple[str, ...] | None = None
+    names: tuple[Any, ...] | None = None
 
     @property
     def count(self) -> int:
@@ -93,6 +95,7 @@ class StageRows:
     Attributes:
         bodies, shapes, joints, axes, links, articulations, materials: Rows by table.
         mimic_joints, joint_couplings, fixed_tendons, fixed_tendon_axes, spatial_tendons, tendon_attachments: Likewise.
+        soft_prims: Likewise.
         meshes: Meshes that shapes refer to.
         pairs: Pairs of shape rows that never collide, shape [pair_count, 2].
     """
@@ -106,6 +109,7 @@ class StageRows:
         articulations: StageArticulations,
         couplings: StageCouplings,
         tendons: StageSpatialTendons,
+        soft: StageSoft,
         materials: StageMaterials,
         meshes: list[Mesh],
         pairs: npt.NDArray[np.int64],
@@ -127,6 +131,9 @@ class StageRows:
         self.materials = _rows(Materials, [Sdf.Path(p) for p in materials.table.path], material_columns)
         self._trees(joints, articulations, bodies, couplings)
         self.spatial_tendons = _coupling(SpatialTendons, tendons.spatial_tendons, named=True)
+        soft_columns = {"kind": [int(kind) for kind in soft.kinds], "transform": soft.transforms}
+        self.soft_prims = _rows(SoftPrims, soft.paths, soft_columns)
+        self.soft_prims.names = tuple(soft.data)
         references = {"tendon": "spatial_tendons", "body": "bodies", "parent": "tendon_attachments"}
         self.tendon_attachments = _coupling(
             TendonAttachments, tendons.tendon_attachments, references, named=True

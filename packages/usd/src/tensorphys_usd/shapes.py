@@ -16,6 +16,7 @@ from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame, Rigid, axis_rotation, relative_all
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes
+from tensorphys_usd.soft import StageSoft
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
@@ -57,6 +58,7 @@ class StageShapes:
         bodies: StageBodies,
         materials: StageMaterials,
         meshes: StageMeshes,
+        soft: StageSoft,
     ) -> None:
         self.paths: list[Sdf.Path] = []
         self.bodies: list[int] = []
@@ -75,6 +77,8 @@ class StageShapes:
             moving = body >= 0 and bodies.enabled[body] and not bodies.kinematic[body]
             attributes = reading.attributes(path)
             attributes.use(*_READ_BY_OPENUSD)
+            if soft.owns(path):
+                continue
             geometry = self._geometry(path, descriptor, local, moving, attributes)
             if geometry is None:
                 continue
