@@ -13,6 +13,7 @@ from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade
 
 from tensorphys_scene import Scene, Template, equal
 from tensorphys_usd import StageError, parse_stage
+from tensorphys_usd.roots import find_roots
 
 _TABLES = ("bodies", "shapes", "materials", "joints", "axes", "links", "articulations")
 
@@ -201,3 +202,46 @@ def test_parsing_environments_is_linear(scene_of: Callable[..., Scene]) -> None:
     seconds(2)
     small, large = min(seconds(8) for _ in range(2)), seconds(64)
     assert large < 24.0 * small  # 8 for linear, 64 for quadratic
+
+
+def _copies() -> Usd.Stage:
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdPhysics.Scene.Define(stage, "/scene")
+    UsdGeom.Xform.Define(stage, "/other")
+    for index in range(3):
+        UsdGeom.Xform.Define(stage, f"/envs/e{index}").AddTranslateOp().Set(Gf.Vec3d(9.0 * index, 0.0, 0.0))
+        robot(stage, f"/envs/e{index}")
+    return stage
+
+
+def _group(stage: Usd.Stage, target: str) -> None:
+    group = UsdPhysics.CollisionGroup.Define(stage, "/group")
+    group.GetCollidersCollectionAPI().CreateIncludesRel().SetTargets([target])
+    group.CreateFilteredGroupsRel().SetTargets(["/group"])
+
+
+@pytest.mark.parametrize(
+    ("target", "parsed"),
+    [("/other", [0, 0, 0]), ("/envs/e1/cube", [0, 1, 2]), ("/envs", [0, 1, 2]), ("/envs/e1", [0, 1, 2])],
+)
+def test_only_groups_that_reach_into_environments_are_read_for_each(target: str, parsed: list[int]) -> None:
+    stage = _copies()
+    _group(stage, target)
+    assert find_roots(stage, "/envs/*").source.tolist() == parsed
+    scene = parse_stage(stage, environments="/envs/*")
+    pairs = [len(scene.templates[index].filtered_pairs) for index in scene.environments.template]
+    assert pairs[0] == pairs[2]
+    assert (pairs[1] > pairs[0]) == (target == "/envs/e1")
+
+
+def test_only_joints_that_reach_into_environments_are_read_for_each() -> None:
+    stage = _copies()
+    joint = UsdPhysics.FixedJoint.Define(stage, "/joint")
+    joint.CreateBody1Rel().SetTargets(["/other"])
+    assert find_roots(stage, "/envs/*").source.tolist() == [0, 0, 0]
+    joint.CreateBody1Rel().SetTargets(["/envs/e2/cube"])
+    assert find_roots(stage, "/envs/*").source.tolist() == [0, 1, 2]
+    scene = parse_stage(stage, environments="/envs/*")
+    assert scene.environments.template.tolist() == [0, 0, 1]
+    assert [template.joints.count for template in scene.templates] == [3, 4]

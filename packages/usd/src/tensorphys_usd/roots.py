@@ -101,15 +101,34 @@ def _independent(stage: Usd.Stage, roots: set[Sdf.Path]) -> bool:
         return False
     if stage.GetPopulationMask() != Usd.StagePopulationMask.All():
         return False
+    above = {ancestor for root in roots for ancestor in root.GetPrefixes()}
     iterator = iter(Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()))
     for prim in iterator:
         if prim.GetPath() in roots:
             iterator.PruneChildren()
-        elif prim.IsA(UsdPhysics.Joint) or prim.IsA(UsdPhysics.CollisionGroup):
-            return False
-        elif is_coupling_joint(str(prim.GetTypeName())):
+        elif _reaches(prim, roots, above):
             return False
     return True
+
+
+def _reaches(prim: Usd.Prim, roots: set[Sdf.Path], above: set[Sdf.Path]) -> bool:
+    """Whether a joint or a collision group outside of the roots says something about prims inside of them."""
+    if prim.IsA(UsdPhysics.Joint) or is_coupling_joint(str(prim.GetTypeName())):
+        relationships = prim.GetAuthoredRelationships()
+    elif prim.IsA(UsdPhysics.CollisionGroup):
+        for name in ("includeRoot", "membershipExpression"):
+            attribute = prim.GetAttribute(f"collection:colliders:{name}")
+            if attribute and attribute.HasAuthoredValue():
+                return True
+        relationships = prim.GetAuthoredRelationships()
+    else:
+        return False
+    for relationship in relationships:
+        for target in relationship.GetTargets():
+            path = target.GetPrimPath()
+            if path in above or any(ancestor in roots for ancestor in path.GetPrefixes()):
+                return True
+    return False
 
 
 def _content(prim: Usd.Prim) -> tuple[tuple[str, str], ...]:
