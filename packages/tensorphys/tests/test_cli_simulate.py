@@ -68,8 +68,9 @@ def test_panda_runs_and_says_what_it_found(panda) -> None:
         "-2.897",
     ):
         assert text in run.stdout
-    # An attribute that is read by nobody, with the prim that has it.
-    assert "newton:mimicJoint is not supported" in run.stdout
+    # An attribute that is read by nobody, and one that is read and not simulated.
+    assert "urdf:safety_controller:k_position is not supported" in run.stdout
+    assert "mimic joints are not simulated" in run.stdout
     assert "ground plane is added at height " in run.stdout
     assert "steps/s" in run.stdout and "x real time" in run.stdout
     # The bar goes where it does not disturb the report.
@@ -304,7 +305,8 @@ def test_inspect_lists_everything_as_data(capsys: pytest.CaptureFixture[str]) ->
     assert arm["dofs"][3]["upper"] == pytest.approx(-0.0698, abs=1e-6)
     assert {dof["motion"] for dof in arm["dofs"]} == {"rotation", "translation"}
     texts = {finding["text"] for finding in data["findings"]}
-    assert "newton:mimicJoint is not supported: ignored" in texts
+    assert "urdf:safety_controller:k_position is not supported: ignored" in texts
+    assert "mimic joints are not simulated; the joint moves freely" in texts
 
 
 def test_inspect_text_names_prims_in_full(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
