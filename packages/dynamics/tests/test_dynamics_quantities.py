@@ -278,6 +278,7 @@ PINOCCHIO = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.peers
 @PINOCCHIO
 def test_twin_equals_pinocchio(seed, fixed_base):
     pin = pytest.importorskip("pinocchio")
@@ -310,6 +311,7 @@ def test_twin_equals_pinocchio(seed, fixed_base):
     assert np.linalg.norm(residual) < 1e-9 * (scale + np.linalg.norm(p.ours.bias))
 
 
+@pytest.mark.peers
 @PINOCCHIO
 def test_momentum_of_the_twin_equals_pinocchio(seed, fixed_base):
     pin = pytest.importorskip("pinocchio")
@@ -326,6 +328,7 @@ def test_momentum_of_the_twin_equals_pinocchio(seed, fixed_base):
     assert normwise(rate, p.data.dAg @ p.v + p.data.Ag @ p.rate) < 1e-9
 
 
+@pytest.mark.peers
 @PINOCCHIO
 def test_accelerations_and_wrenches_of_the_twin_equal_pinocchio(seed, fixed_base):
     pin = pytest.importorskip("pinocchio")
