@@ -49,6 +49,23 @@ def test_import_without_optional_libraries(module: str, hidden: tuple[str, ...])
     assert run_hidden(program, *hidden) == module
 
 
+def test_numpy_and_warp_alone_simulate() -> None:
+    """Case 132, environment C: no USD library, no SciPy, no PyTorch, no GPU needed."""
+    program = """
+    import json
+    import tensorphys
+    from tensorphys_engine.testing import ball_scene
+
+    view = tensorphys.create_simulation_view("numpy", scene=ball_scene(2, spacing=3.0), device="cpu")
+    bodies = view.create_rigid_body_view("/World/envs/env_*/ball")
+    for _ in range(24):
+        view.step(1.0 / 240.0)
+    print(json.dumps(bodies.get_velocities()[:, 2].tolist()))
+    """
+    found = run_hidden(program, "pxr", "scipy", "torch", "matplotlib", "tqdm")
+    assert found == pytest.approx([-0.981, -0.981], rel=1e-4)
+
+
 def test_torch_frontend_without_torch_says_how_to_install_it() -> None:
     program = """
         import json

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import ConvexHull, QhullError
 
 from .errors import HullError
 
@@ -148,6 +147,9 @@ def cook_hull(points: npt.ArrayLike, *, vertex_limit: int = 64) -> Hull:
 
 
 def _qhull(points: Float64Array) -> Any:
+    # only hulls need it: a scene without them runs where it is missing
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
         return ConvexHull(points)
     except QhullError as error:
