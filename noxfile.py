@@ -1,7 +1,7 @@
 """The one interface of CI and contributors: `nox -l` lists the sessions.
 
-Default sessions, in this order: lint, types, tests (one for each package), integration, docs, and tests_torch where
-the machine has the pinned CPU wheel at hand. Each session that runs pytest leaves a JUnit report in `.nox/reports`,
+Default sessions, in this order: lint, types, tests (one for each package), integration, peers, docs, and tests_torch
+where the machine has the pinned CPU wheel at hand. Each session that runs pytest leaves a JUnit report in `.nox/reports`,
 from which `tools/test.py` takes the counts.
 """
 
