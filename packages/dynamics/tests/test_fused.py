@@ -122,7 +122,7 @@ def test_steps_equal_the_generic_path(device, links, fixed_base, spheres):
         errors = differences_of_single_steps(*pair, 12)
         assert pair[1].launch_count == 1
         # whether passes repeat turns on a bound: rounding may decide it otherwise
-        assert max(errors) < (2e-3 if spheres else 2e-5)
+        assert max(errors) < (5e-4 if spheres else 2e-5)
         assert np.median(errors) < (1e-4 if spheres else 1e-5)
 
 
@@ -132,7 +132,7 @@ def test_the_source_for_groups_of_lanes_equals_the_generic_path(fixed_base, monk
     tree = random_tree(3, 5, fixed_base=fixed_base)
     columns = random_columns(np.random.default_rng(3), len(tree.dof_link))
     pair = [scene(tree, "cpu", path, seed=3, spheres=12, columns=columns) for path in ("generic", "fused")]
-    assert max(differences_of_single_steps(*pair, 12)) < 2e-3
+    assert max(differences_of_single_steps(*pair, 12)) < 3e-4
 
 
 @given(
@@ -171,8 +171,8 @@ def test_robots_equal_the_generic_path_and_stay_sound(device, name):
     errors = differences_of_single_steps(*solvers, 60)
     # whether passes repeat in an impact turns on a bound: rounding may decide it otherwise, and the passes carry
     # rounding further than the one of a quiet step; one unit in the last place of a velocity does the same
-    assert max(errors) < 1e-2
-    assert np.quantile(errors, 0.9) < 2e-3
+    assert max(errors) < 5e-3
+    assert np.quantile(errors, 0.9) < 5e-4
     assert np.median(errors) < 2e-5
     if name in ("humanoid", "ant"):
         assert (solvers[1].contact_normal_impulse.numpy() > 0.0).sum() > 2
@@ -273,7 +273,7 @@ def test_more_contacts_than_fast_memory_holds(device):
     pair = [scene(tree, device, path, seed=5, spheres=90, reach=9.0) for path in ("generic", "fused")]
     errors = differences_of_single_steps(*pair, 4)
     assert pair[1].contacts.count.numpy().max() > fused.LOCAL_CONTACTS
-    assert max(errors) < 2e-3
+    assert max(errors) < 1e-3
 
 
 def test_a_graph_replays_the_step_bit_for_bit(device):
