@@ -26,6 +26,7 @@ from tensorphys_sdf.mesh import MeshReport, clean_mesh
 from tensorphys_sdf.parameters import FieldParameters
 from tensorphys_sdf.storage import load_field, load_nanovdb, save_field, save_nanovdb
 from tensorphys_sdf.surface import Surface
+from tensorphys_sdf.table import FieldTable
 
 __all__ = [
     "ArrayError",
@@ -33,6 +34,7 @@ __all__ = [
     "FieldFileError",
     "FieldParameters",
     "FieldSet",
+    "FieldTable",
     "MeshError",
     "MeshRepairWarning",
     "MeshReport",

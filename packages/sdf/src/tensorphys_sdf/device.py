@@ -1,6 +1,8 @@
 """Warp functions and structs that kernels of other packages may use.
 
-``SdfGrid`` and ``SdfSurface`` are taken from a field: ``field.grid.struct`` and ``field.surface_struct``.
+Other packages read fields through ``table_distance_gradient`` and the plain arrays of a
+:class:`~tensorphys_sdf.FieldTable`. ``SdfGrid`` and ``SdfSurface`` are taken from a field, ``field.grid.struct`` and
+``field.surface_struct``, for kernels of a program of its own.
 """
 
 from tensorphys_sdf._kernels.differentiable import exact_distance, field_distance
@@ -31,6 +33,7 @@ from tensorphys_sdf._kernels.surface import (
     surface_sign,
     winding_number,
 )
+from tensorphys_sdf._kernels.table import table_distance_gradient, table_error_bound
 from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 __all__ = [
@@ -61,5 +64,7 @@ __all__ = [
     "into_scaled_frame",
     "sample_clamped",
     "surface_sign",
+    "table_distance_gradient",
+    "table_error_bound",
     "winding_number",
 ]
