@@ -1,5 +1,6 @@
 """Batched contact pipeline: shapes and poses to contacts, on CPU and CUDA alike."""
 
+from .build import build_model
 from .contacts import SLOT_BYTES, Contacts, create_contacts
 from .cooking import BoundingBox, CookingCache, bounding_box, decompose, simplify
 from .errors import (
@@ -15,7 +16,7 @@ from .errors import (
 )
 from .hulls import Hull, cook_hull
 from .meshes import TriangleMesh, cook_height_field, cook_mesh
-from .model import Materials, Model, build_model
+from .model import Materials, Model
 from .pair_search import BroadPhase, PairSearch
 from .pairs import candidate_pairs, replicate_pairs
 from .pipeline import collide

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
+from tensorphys_contact.build import build_model
 from tensorphys_contact.contacts import create_contacts
-from tensorphys_contact.model import Materials, build_model
+from tensorphys_contact.model import Materials
 from tensorphys_contact.pairs import candidate_pairs
 from tensorphys_contact.pipeline import collide
 from tensorphys_contact.shapes import ShapeType

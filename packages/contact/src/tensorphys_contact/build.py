@@ -1,0 +1,218 @@
+"""From NumPy columns of all shapes and pairs to a :class:`~tensorphys_contact.Model` on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from ._columns import (
+    bounds_of,
+    check_sizes,
+    half_extents,
+    hull_ranges,
+    local_poses,
+    material_rows,
+    mesh_numbers,
+    normalised_poses,
+    offsets_of,
+    rows_of,
+    vector_of,
+)
+from ._layout import PairLayout, lay_out_pairs, lay_out_search
+from .errors import ShapeError
+from .hulls import Hull, pool_hulls
+from .meshes import TriangleMesh
+from .model import Materials, Model
+from .pair_search import PairSearch, make_broad_phase
+from .shapes import require_known_shape
+
+
+def build_model(
+    *,
+    shape_type: npt.ArrayLike,
+    shape_body: npt.ArrayLike,
+    shape_pose: npt.ArrayLike,
+    shape_size: npt.ArrayLike,
+    shape_environment: npt.ArrayLike,
+    pairs: npt.ArrayLike | PairSearch,
+    environment_count: int,
+    shape_material: npt.ArrayLike,
+    materials: Materials,
+    contact_offset: npt.ArrayLike,
+    rest_offset: npt.ArrayLike,
+    shape_hull: npt.ArrayLike | None = None,
+    hulls: Sequence[Hull] = (),
+    shape_mesh: npt.ArrayLike | None = None,
+    meshes: Sequence[TriangleMesh] = (),
+    body_environment: npt.ArrayLike | None = None,
+    environment_origin: npt.ArrayLike | None = None,
+    device: Any = None,
+) -> Model:
+    """Check all shapes and candidate pairs, and put them on a device.
+
+    Args:
+        shape_type: :class:`ShapeType` codes, shape [S]. Shapes are sorted by
+            environment; static shapes of all environments come last.
+        shape_body: Flat body of each shape, −1 static, shape [S].
+        shape_pose: Pose in the body frame; in the environment frame for a static
+            shape, in the world frame for a shared one [length], shape [S, 7].
+        shape_size: Sizes [length], shape [S, 3].
+        shape_environment: Environment, −1 shared, shape [S].
+        pairs: Flat shape pairs sorted by environment, shape [P, 2]; see
+            :func:`candidate_pairs` and :func:`replicate_pairs`. Or a :class:`PairSearch`, which
+            looks for the near pairs of one large world in each step.
+        environment_count: E.
+        shape_material: Row of ``materials``, shape [S].
+        materials: Material table.
+        contact_offset: Contacts exist when nearer than the sum of two [length], [S].
+        rest_offset: Distance of rest, summed over two shapes [length], [S].
+        shape_hull: Index into ``hulls`` of each convex hull, else −1, shape [S].
+        hulls: Cooked hulls.
+        shape_mesh: Index into ``meshes`` of each triangle mesh or height field, else −1, shape [S].
+        meshes: Cooked meshes.
+        body_environment: Environment of each body; checked when given, and its
+            length then is the number of bodies.
+        environment_origin: Origins of the environments in the world [length],
+            float64, shape [E, 3]; shared shapes are moved by its negative.
+        device: Warp device, default the current one.
+
+    Raises:
+        ShapeError: an array has the wrong length, an index or size is impossible.
+        UnsupportedShapeError: a shape type of a later version.
+        HullError: a convex hull without a hull.
+        MeshError: a triangle mesh or height field without a mesh.
+        PairError: pairs out of range, out of order or across environments.
+    """
+    kind = np.asarray(shape_type, dtype=np.int32)
+    count = len(kind)
+    for code in np.unique(kind):
+        require_known_shape(int(code))
+    body = vector_of("shape_body", shape_body, count, np.int32)
+    pose = rows_of("shape_pose", shape_pose, count, 7)
+    size = rows_of("shape_size", shape_size, count, 3)
+    environment = vector_of("shape_environment", shape_environment, count, np.int32)
+    material = vector_of("shape_material", shape_material, count, np.int64)
+    hull_index = (
+        np.full(count, -1, dtype=np.int64)
+        if shape_hull is None
+        else vector_of("shape_hull", shape_hull, count, np.int64)
+    )
+    body_count = int(body.max(initial=-1)) + 1
+    if body_environment is not None:
+        home = np.asarray(body_environment, dtype=np.int32)
+        if body_count > len(home):
+            raise ShapeError(f"shape_body names body {body_count - 1} of {len(home)} bodies")
+        stray = (body >= 0) & (home[body] != environment)
+        if stray.any():
+            index = int(np.argmax(stray))
+            raise ShapeError(
+                f"shape {index} is of environment {environment[index]}, "
+                f"its body {body[index]} of {home[body[index]]}"
+            )
+        body_count = len(home)
+    pose = normalised_poses(pose)
+    check_sizes(kind, size)
+    if (environment < -1).any() or (environment >= environment_count).any():
+        raise ShapeError(f"shape_environment must lie in -1..{environment_count - 1}")
+    center, radius = bounds_of(kind, size, hull_index, hulls)
+    mesh_index = mesh_numbers(kind, shape_mesh, meshes)
+    half = half_extents(kind, size, hull_index, hulls, mesh_index, meshes)
+    for shape in np.flatnonzero(mesh_index >= 0):
+        center[shape], radius[shape] = meshes[mesh_index[shape]].center, meshes[mesh_index[shape]].radius
+    pool = pool_hulls(hulls)
+    if isinstance(pairs, PairSearch):
+        layout = lay_out_search(pairs.capacity, kind, environment_count)
+    else:
+        layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
+    local_pose = local_poses(kind, pose, environment, environment_count, environment_origin)
+    shared = np.flatnonzero(environment < 0)
+    table = material_rows(materials, material)
+    warp_device = wp.get_device(device)
+
+    def put(data: npt.ArrayLike, dtype: Any) -> Any:
+        return wp.array(np.ascontiguousarray(data), dtype=dtype, device=warp_device)
+
+    return Model(
+        device=warp_device,
+        environment_count=environment_count,
+        body_count=body_count,
+        shape_type=put(kind, wp.int32),
+        shape_body=put(body, wp.int32),
+        shape_size=put(size.astype(np.float32), wp.vec3),
+        shape_environment=put(environment, wp.int32),
+        shape_center=put(center.astype(np.float32), wp.vec3),
+        shape_radius=put(radius.astype(np.float32), wp.float32),
+        shape_half=put(half.astype(np.float32), wp.vec3),
+        shape_vertices=put(hull_ranges(hull_index, kind, pool.vertex_start), wp.vec2i),
+        shape_faces=put(hull_ranges(hull_index, kind, pool.face_start), wp.vec2i),
+        hull_vertex=put(pool.vertex, wp.vec3),
+        **_put_meshes(mesh_index, meshes, put),
+        face_range=put(pool.face_range, wp.vec2i),
+        face_normal=put(pool.face_normal, wp.vec3),
+        face_vertex=put(pool.face_vertex, wp.int32),
+        local_pose=put(local_pose.astype(np.float32), wp.transform),
+        row_shape=put(np.append(np.arange(count), np.tile(shared, environment_count)), wp.int32),
+        row_environment=put(
+            np.append(np.maximum(environment, 0), np.repeat(np.arange(environment_count), len(shared))),
+            wp.int32,
+        ),
+        static_friction=put(table[0], wp.float32),
+        dynamic_friction=put(table[1], wp.float32),
+        restitution=put(table[2], wp.float32),
+        friction_combine=put(table[3].astype(np.int32), wp.int32),
+        restitution_combine=put(table[4].astype(np.int32), wp.int32),
+        contact_offset=put(offsets_of("contact_offset", contact_offset, count), wp.float32),
+        rest_offset=put(offsets_of("rest_offset", rest_offset, count), wp.float32),
+        no_margin=wp.zeros(environment_count, dtype=wp.float32, device=warp_device),
+        search=(
+            make_broad_phase(
+                pairs,
+                kind=kind,
+                body=body,
+                environment=environment,
+                radius=radius,
+                device=warp_device,
+            )
+            if isinstance(pairs, PairSearch)
+            else None
+        ),
+        **_put_layout(layout, put),
+    )
+
+
+def _put_meshes(index: npt.NDArray[np.int64], meshes: Sequence[TriangleMesh], put: Any) -> dict[str, Any]:
+    built = tuple(
+        wp.Mesh(put(mesh.vertices.astype(np.float32), wp.vec3), put(mesh.triangles.reshape(-1), wp.int32))
+        for mesh in meshes
+    )
+    # The last entries stand for shapes without a mesh.
+    identity = np.array([mesh.id for mesh in built] + [0], dtype=np.uint64)
+    start = np.cumsum([0] + [len(mesh.triangles) for mesh in meshes])
+    folds = np.concatenate([np.zeros((0, 3))] + [mesh.fold for mesh in meshes])
+    return {
+        "shape_mesh": put(identity[index], wp.uint64),
+        "shape_fold": put(np.append(start[:-1], 0)[index], wp.int32),
+        "triangle_fold": put(folds.astype(np.float32), wp.vec3),
+        "warp_meshes": built,
+    }
+
+
+def _put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:
+    return {
+        "pair_start": put(layout.pair_start, wp.int32),
+        "pair_shape0": put(layout.shapes[:, 0], wp.int32),
+        "pair_shape1": put(layout.shapes[:, 1], wp.int32),
+        "pair_environment": put(layout.environment, wp.int32),
+        "pair_key": put(layout.key, wp.int32),
+        "pair_item": put(layout.item, wp.vec4i),
+        "slot_start": put(layout.slot_start, wp.int32),
+        "family_pairs": {k: put(v, wp.int32) for k, v in layout.family_pairs.items()},
+        "unsupported_pairs": layout.unsupported,
+        "environment_capacity": layout.environment_capacity,
+        "chunk_start": None if layout.chunk_start is None else put(layout.chunk_start, wp.int32),
+        "chunk_pair": None if layout.chunk_pair is None else put(layout.chunk_pair, wp.int32),
+    }
