@@ -13,16 +13,16 @@ def test_unsupported_attributes_are_reported_by_prim(scene_of: Callable[..., Sce
         """
         def Xform "B" (prepend apiSchemas = ["PhysicsRigidBodyAPI"]) {
             float physics:mass = 2
-            float physxRigidBody:cfmScale = 0.5
+            float physxRigidBody:oddScale = 0.5
             float physxRigidBody:linearDamping = 0.25
-            def Sphere "S" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { float newton:contactGap = 1; }
+            def Sphere "S" (prepend apiSchemas = ["PhysicsCollisionAPI"]) { float newton:contactOdd = 1; }
         }
         def Xform "Plain" { float physxVehicle:mass = 1; float size = 2; }"""
     )
     assert set(scene.findings) == {
         ("/B", "physics:mass is ignored: PhysicsMassAPI is not applied"),
-        ("/B", "physxRigidBody:cfmScale is not supported: ignored"),
-        ("/B/S", "newton:contactGap is not supported: ignored"),
+        ("/B", "physxRigidBody:oddScale is not supported: ignored"),
+        ("/B/S", "newton:contactOdd is not supported: ignored"),
         ("/Plain", "physxVehicle:mass is not supported: ignored"),
     }
     assert scene.templates[0].bodies.linear_damping[0] == 0.25

@@ -74,6 +74,10 @@ def _nonzero(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.asarray(values != 0, dtype=bool)
 
 
+def _any(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.ones(values.shape, dtype=bool)
+
+
 def _finite(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.isfinite(values)
 
@@ -95,9 +99,18 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
         "continuous collision detection is not applied; contacts look ahead by one step",
     ),
     ("bodies", "locked_axes", _nonzero, "locked world axes are not applied"),
+    ("bodies", "cfm_scale", _finite, "the scale of constraint force mixing is not applied"),
+    ("bodies", "contact_slop_coefficient", _nonzero, "the slop of contacts is not applied"),
+    ("bodies", "solve_contact", _false, "contacts cannot be reported without acting; they act"),
+    ("bodies", "surface_velocity", _nonzero, "surface velocities are not simulated"),
+    ("bodies", "surface_angular_velocity", _nonzero, "surface velocities are not simulated"),
+    ("body_forces", "enabled", _nonzero, "the constant load is not applied"),
+    ("face_materials", "material", _any, "materials of faces are not used; the shape has one"),
     ("shapes", "torsional_patch_radius", _nonzero, "torsional friction is not simulated"),
     ("shapes", "min_torsional_patch_radius", _nonzero, "torsional friction is not simulated"),
     ("materials", "compliant_stiffness", _nonzero, "compliant contact is not simulated; contacts are rigid"),
+    ("materials", "torsional_friction", _nonzero, "torsional friction is not simulated"),
+    ("materials", "rolling_friction", _nonzero, "rolling friction is not simulated"),
     ("joints", "break_force", _finite, "joints do not break"),
     ("joints", "break_torque", _finite, "joints do not break"),
     ("joints", "min_distance", _finite, "bounds of the distance of the joint's frames are not applied"),
@@ -143,5 +156,6 @@ def _omit_soft(template: Template, prefix: str, findings: Findings) -> None:
 def _note_template(template: Template, prefix: str, findings: Findings) -> None:
     for table_name, column, counts, text in _UNUSED:
         table = getattr(template, table_name)
-        for row in np.flatnonzero(counts(getattr(table, column))):
+        counted = counts(getattr(table, column))
+        for row in np.flatnonzero(counted.any(axis=tuple(range(1, counted.ndim)))):
             findings.note(prefix + table.path[row], text)

@@ -10,20 +10,32 @@ from tensorphys_scene.couplings import (
     TendonAttachments,
 )
 from tensorphys_scene.errors import SceneError, SceneValueError
-from tensorphys_scene.kinds import AxisType, CombineMode, DriveType, JointType, ShapeType
+from tensorphys_scene.kinds import AxisType, CombineMode, DriveType, JointType, ShapeType, SphereFillMode
 from tensorphys_scene.replicate import grid_origins, replicate
 from tensorphys_scene.scene import Environments, Mesh, Scene, Settings, Template
 from tensorphys_scene.soft import SoftData, SoftKind, SoftPrims
-from tensorphys_scene.tables import Articulations, Axes, Bodies, Joints, Links, Materials, Shapes
+from tensorphys_scene.tables import (
+    Articulations,
+    Axes,
+    Bodies,
+    BodyForces,
+    FaceMaterials,
+    Joints,
+    Links,
+    Materials,
+    Shapes,
+)
 
 __all__ = [
     "Articulations",
     "Axes",
     "AxisType",
     "Bodies",
+    "BodyForces",
     "CombineMode",
     "DriveType",
     "Environments",
+    "FaceMaterials",
     "FixedTendonAxes",
     "FixedTendons",
     "JointCouplings",
@@ -43,6 +55,7 @@ __all__ = [
     "SoftKind",
     "SoftPrims",
     "SpatialTendons",
+    "SphereFillMode",
     "Table",
     "Template",
     "TendonAttachments",

@@ -59,7 +59,7 @@ class JointCouplings(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class FixedTendons(Table):
-    """Tendons over degrees of freedom; ``path`` is the joint that carries the tendon's settings.
+    """Tendons over degrees of freedom; ``path`` is the joint that carries the tendon's settings, or the tendon prim.
 
     The length is ``Σ gearing · q + offset`` over the tendon's rows in :class:`FixedTendonAxes`.
 
@@ -68,6 +68,10 @@ class FixedTendons(Table):
         limit_stiffness: Spring outside of the limits [N/m].
         lower, upper: Bounds of the length [m].
         rest_length, offset: [m].
+        dead_band: Range of lengths above the rest length over which the spring is slack [m].
+        friction: Dry friction against a change of the length [N].
+        armature: Inertia added to it [kg].
+        max_force: Bound of the spring-damper's tension [N].
         enabled: Whether the tendon acts.
         names: Instance names of the tendons.
     """
@@ -79,6 +83,10 @@ class FixedTendons(Table):
     upper: npt.NDArray[np.float64] = column(float, default=_INF)
     rest_length: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     offset: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    dead_band: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    friction: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    armature: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    max_force: npt.NDArray[np.float64] = column(float, default=_INF)
     enabled: npt.NDArray[np.bool_] = column(bool, default=True)
     names: tuple[str, ...] = ()
 
@@ -102,11 +110,12 @@ class FixedTendonAxes(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class SpatialTendons(Table):
-    """Tendons over points of links; ``path`` is the prim that carries the root attachment.
+    """Tendons over points of links; ``path`` is the prim that carries the root attachment, or the tendon prim.
 
     Attributes:
         stiffness, damping, limit_stiffness: As of :class:`FixedTendons`.
         offset: Added to the length [m].
+        dead_band, friction, armature: As of :class:`FixedTendons`.
         enabled: Whether the tendon acts.
         names: Instance names of the root attachments.
     """
@@ -115,6 +124,9 @@ class SpatialTendons(Table):
     damping: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     limit_stiffness: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     offset: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    dead_band: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    friction: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    armature: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     enabled: npt.NDArray[np.bool_] = column(bool, default=True)
     names: tuple[str, ...] = ()
 

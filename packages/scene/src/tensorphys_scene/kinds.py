@@ -60,3 +60,11 @@ class CombineMode(IntEnum):
     MIN = 1
     MULTIPLY = 2
     MAX = 3
+
+
+class SphereFillMode(IntEnum):
+    """How the inside of a mesh is found before spheres are put into it."""
+
+    FLOOD = 0
+    RAYCAST = 1
+    SURFACE = 2

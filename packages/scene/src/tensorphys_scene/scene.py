@@ -20,7 +20,17 @@ from tensorphys_scene.couplings import (
 from tensorphys_scene.errors import SceneValueError
 from tensorphys_scene.kinds import ShapeType
 from tensorphys_scene.soft import SoftKind, SoftPrims
-from tensorphys_scene.tables import Articulations, Axes, Bodies, Joints, Links, Materials, Shapes
+from tensorphys_scene.tables import (
+    Articulations,
+    Axes,
+    Bodies,
+    BodyForces,
+    FaceMaterials,
+    Joints,
+    Links,
+    Materials,
+    Shapes,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +44,22 @@ class Settings:
         steps_per_second: Authored step rate [1/s].
         bounce_threshold: Approach speed above which restitution acts [stage length/s]; NaN for the default.
         path: Prim path of the physics scene, "" where the stage has none.
+        solver: "TGS" or "PGS", as authored.
+        collision_system: "PCM" or "SAT", as authored.
+        friction_type: "patch", as authored.
+        friction_correlation_distance, friction_offset_threshold: Distances of friction anchors and of the onset of
+            friction [stage length]; −inf for the defaults.
+        max_bias_coefficient: Bound of the positional bias [1/s].
+        min_position_iterations, max_position_iterations, min_velocity_iterations, max_velocity_iterations: Bounds of
+            the solver counts of all objects.
+        stabilization, ccd, enhanced_determinism, external_forces_every_iteration, solve_articulation_contact_last,
+            quasistatic: Flags of the solver.
+        sleeping: Whether bodies may fall asleep.
+        scene_queries: Whether scene queries are answered.
+        update: "Synchronous", "Asynchronous" or "Disabled".
+        report_kinematic_pairs, report_kinematic_static_pairs: Whether contacts of kinematic bodies with each other and
+            with static shapes are reported.
+        gpu_capacities: Authored sizes of buffers, by attribute name.
     """
 
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
@@ -43,6 +69,28 @@ class Settings:
     steps_per_second: float = 60.0
     bounce_threshold: float = float("nan")
     path: str = ""
+    solver: str = "TGS"
+    collision_system: str = "PCM"
+    friction_type: str = "patch"
+    friction_correlation_distance: float = float("-inf")
+    friction_offset_threshold: float = float("-inf")
+    max_bias_coefficient: float = float("inf")
+    min_position_iterations: int = 1
+    max_position_iterations: int = 255
+    min_velocity_iterations: int = 0
+    max_velocity_iterations: int = 255
+    stabilization: bool = False
+    ccd: bool = False
+    enhanced_determinism: bool = False
+    external_forces_every_iteration: bool = False
+    solve_articulation_contact_last: bool = False
+    quasistatic: bool = False
+    sleeping: bool = True
+    scene_queries: bool = True
+    update: str = "Synchronous"
+    report_kinematic_pairs: bool = False
+    report_kinematic_static_pairs: bool = False
+    gpu_capacities: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,10 +100,19 @@ class Mesh:
     Attributes:
         points: Vertices [m], shape [point_count, 3], float64.
         triangles: Vertex indices, counter-clockwise from outside, shape [triangle_count, 3], int32.
+        groups: Group of each triangle that :class:`FaceMaterials` name, −1 where none, shape [triangle_count], int32;
+            empty where no triangle is in one.
     """
 
     points: npt.NDArray[np.float64]
     triangles: npt.NDArray[np.int32]
+    groups: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __post_init__(self) -> None:
+        if self.groups.size and self.groups.shape != self.triangles.shape[:1]:
+            raise SceneValueError(
+                f"mesh.groups: expected one for each of {len(self.triangles)} triangles, given {self.groups.shape}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +122,7 @@ class Template:
     Attributes:
         prims: Paths of all prims of the subtree in depth-first order, physics or not, the root first.
         bodies, shapes, materials, joints, axes, links, articulations: Tables.
+        face_materials, body_forces: Tables of materials of faces and of constant loads.
         mimic_joints, joint_couplings, fixed_tendons, fixed_tendon_axes, spatial_tendons, tendon_attachments: Tables
             of couplings.
         soft_prims: Deformables and particles as data.
@@ -80,6 +138,8 @@ class Template:
     axes: Axes = field(default_factory=Axes)
     links: Links = field(default_factory=Links)
     articulations: Articulations = field(default_factory=Articulations)
+    face_materials: FaceMaterials = field(default_factory=FaceMaterials)
+    body_forces: BodyForces = field(default_factory=BodyForces)
     mimic_joints: MimicJoints = field(default_factory=MimicJoints)
     joint_couplings: JointCouplings = field(default_factory=JointCouplings)
     fixed_tendons: FixedTendons = field(default_factory=FixedTendons)
@@ -114,6 +174,9 @@ class Template:
             ("fixed_tendon_axes", "axis", self.axes.count),
             ("tendon_attachments", "tendon", self.spatial_tendons.count),
             ("tendon_attachments", "body", self.bodies.count),
+            ("face_materials", "shape", self.shapes.count),
+            ("face_materials", "material", self.materials.count),
+            ("body_forces", "body", self.bodies.count),
         ]
         for table_name, column_name, bound in references:
             self._check_index(table_name, column_name, -1, bound)
@@ -220,6 +283,8 @@ class Scene:
         overrides: Columns that differ between environments of one template, by
             (template index, "table.column"): array of shape [environments of that template, rows, ...].
         findings: What the parser ignored, corrected or does not support, one (prim path, text) each.
+        corrected: Those of the findings that say what was used in place of what the stage says.
+        read: Authored physics properties that the parser used: (prim path, names) of each prim that has any.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -228,6 +293,8 @@ class Scene:
     shared: Template = field(default_factory=Template)
     overrides: Mapping[tuple[int, str], npt.NDArray[np.float64]] = field(default_factory=dict)
     findings: tuple[tuple[str, str], ...] = ()
+    corrected: tuple[tuple[str, str], ...] = ()
+    read: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __post_init__(self) -> None:
         if self.shared.bodies.count or self.shared.joints.count:

@@ -20,6 +20,8 @@ _REFERENCES: dict[str, dict[str, str]] = {
     "bodies": {},
     "materials": {},
     "shapes": {"body": "bodies", "material": "materials"},
+    "face_materials": {"shape": "shapes", "material": "materials"},
+    "body_forces": {"body": "bodies"},
     "joints": {"body0": "bodies", "body1": "bodies"},
     "axes": {"joint": "joints"},
     "articulations": {},
@@ -92,6 +94,8 @@ class SourcePart:
         materials = self._under(whole.materials)
         used = whole.shapes.material[shapes]
         materials[used[used >= 0]] = True
+        faces = shapes[whole.face_materials.shape]
+        materials[whole.face_materials.material[faces]] = True
         axes = joint[whole.axes.joint]
         links = bodies[whole.links.body]
         tendon_axes = axes[whole.fixed_tendon_axes.axis]
@@ -100,6 +104,8 @@ class SourcePart:
             "bodies": bodies,
             "materials": materials,
             "shapes": shapes,
+            "face_materials": faces,
+            "body_forces": bodies[whole.body_forces.body],
             "joints": joint,
             "axes": axes,
             "articulations": _owners(whole.articulations.count, whole.links.articulation, links),
@@ -182,9 +188,14 @@ class SourcePart:
         pose = shapes.pose.copy()
         for row in np.flatnonzero(shapes.body >= 0):  # on a disabled body
             pose[row] = _compose(whole.bodies.pose[shapes.body[row]], pose[row])
-        used = np.unique(shapes.material[shapes.material >= 0]).astype(np.intp)
+        faces = whole.face_materials.take(np.flatnonzero(outside[whole.face_materials.shape]))
+        used = np.unique(np.concatenate((shapes.material[shapes.material >= 0], faces.material)))
+        used = used.astype(np.intp)
         meshes = np.unique(shapes.mesh[shapes.mesh >= 0]).astype(np.intp)
         return Template(
+            face_materials=faces.replace(
+                shape=_renumber(faces.shape, rows), material=_renumber(faces.material, used)
+            ),
             shapes=shapes.replace(
                 pose=pose,
                 body=np.full(len(rows), -1, np.int32),

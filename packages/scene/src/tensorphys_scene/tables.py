@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorphys_scene.columns import Table, column
-from tensorphys_scene.kinds import CombineMode, DriveType
+from tensorphys_scene.kinds import CombineMode, DriveType, SphereFillMode
 
 _IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 _INF = float("inf")
@@ -43,7 +43,14 @@ class Bodies(Table):
         gyroscopic: Whether the gyroscopic torque acts.
         retain_forces: Whether external forces stay until they are changed.
         ccd: Whether continuous collision detection is asked for.
+        speculative_ccd: Whether contacts are to be looked for along the motion of one step.
         locked_axes: Bit mask of locked world axes, bits 0–2 translation x y z, bits 3–5 rotation.
+        cfm_scale: Scale of constraint force mixing in the body's contacts [-]; NaN for the default.
+        contact_slop_coefficient: Slop of contacts per angular speed [m s].
+        solve_contact: Whether contacts act; otherwise they are only reported.
+        surface_velocity, surface_angular_velocity: Velocity of the body's surface relative to the body, as of a
+            conveyor belt [m/s, rad/s]; 0 where there is none.
+        surface_velocity_local: Whether these two are in body axes; otherwise in environment axes.
     """
 
     pose: npt.NDArray[np.float64] = column(float, (7,), default=_IDENTITY, finite=True)
@@ -72,12 +79,19 @@ class Bodies(Table):
     gyroscopic: npt.NDArray[np.bool_] = column(bool, default=True)
     retain_forces: npt.NDArray[np.bool_] = column(bool, default=False)
     ccd: npt.NDArray[np.bool_] = column(bool, default=False)
+    speculative_ccd: npt.NDArray[np.bool_] = column(bool, default=False)
     locked_axes: npt.NDArray[np.int32] = column(np.int32, default=0)
+    cfm_scale: npt.NDArray[np.float64] = column(float, default=float("nan"))
+    contact_slop_coefficient: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    solve_contact: npt.NDArray[np.bool_] = column(bool, default=True)
+    surface_velocity: npt.NDArray[np.float64] = column(float, (3,), default=0.0, finite=True)
+    surface_angular_velocity: npt.NDArray[np.float64] = column(float, (3,), default=0.0, finite=True)
+    surface_velocity_local: npt.NDArray[np.bool_] = column(bool, default=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shapes(Table):
-    """Collision shapes.
+    """Collision shapes; a prim of many spheres has a row for each, all with its path.
 
     Attributes:
         body: Row in bodies, −1 for a static shape.
@@ -92,6 +106,22 @@ class Shapes(Table):
         collision_group: Row of the first collision group, −1 where none.
         torsional_patch_radius, min_torsional_patch_radius: Radii of torsional friction [m].
         hull_vertex_limit: Bound of the vertices of a convex hull.
+        hull_min_thickness: Least thickness of a hull [m].
+        decomposition_error: Volume error of a decomposition [%].
+        decomposition_hull_vertex_limit, decomposition_max_hulls, decomposition_min_thickness,
+            decomposition_shrink_wrap, decomposition_voxels: Bound of the vertices of each hull, of the hulls, least
+            thickness [m], whether hulls are wrapped onto the surface, and number of voxels of a decomposition.
+        sphere_fill_mode: :class:`SphereFillMode`.
+        sphere_fill_count, sphere_fill_seeds, sphere_fill_voxels: Bound of the spheres that fill a mesh, numbers of
+            seeds and voxels of that search.
+        weld_tolerance: Distance below which vertices of a triangle mesh are one [m]; NaN where it is to be derived.
+        simplification_metric: Share of detail that a simplified mesh keeps [-].
+        sdf_resolution: Cells of a signed distance field along the longest side.
+        sdf_subgrid_resolution: Cells of its blocks; 0 for a dense field.
+        sdf_bits_per_pixel: Bits of a stored value: 8, 16 or 32.
+        sdf_margin, sdf_narrow_band: Fractions of the bounding box's diagonal.
+        sdf_remeshing: Whether the mesh is made anew before.
+        sdf_triangle_reduction: Factor of the number of its triangles [-].
     """
 
     body: npt.NDArray[np.int32] = column(np.int32)
@@ -107,6 +137,26 @@ class Shapes(Table):
     torsional_patch_radius: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     min_torsional_patch_radius: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     hull_vertex_limit: npt.NDArray[np.int32] = column(np.int32, default=64)
+    hull_min_thickness: npt.NDArray[np.float64] = column(float, default=0.001, finite=True)
+    decomposition_error: npt.NDArray[np.float64] = column(float, default=10.0, finite=True)
+    decomposition_hull_vertex_limit: npt.NDArray[np.int32] = column(np.int32, default=64)
+    decomposition_max_hulls: npt.NDArray[np.int32] = column(np.int32, default=32)
+    decomposition_min_thickness: npt.NDArray[np.float64] = column(float, default=0.001, finite=True)
+    decomposition_shrink_wrap: npt.NDArray[np.bool_] = column(bool, default=False)
+    decomposition_voxels: npt.NDArray[np.int32] = column(np.int32, default=500_000)
+    sphere_fill_mode: npt.NDArray[np.int32] = column(np.int32, default=int(SphereFillMode.FLOOD))
+    sphere_fill_count: npt.NDArray[np.int32] = column(np.int32, default=128)
+    sphere_fill_seeds: npt.NDArray[np.int32] = column(np.int32, default=1000)
+    sphere_fill_voxels: npt.NDArray[np.int32] = column(np.int32, default=50_000)
+    weld_tolerance: npt.NDArray[np.float64] = column(float, default=float("nan"))
+    simplification_metric: npt.NDArray[np.float64] = column(float, default=0.55, finite=True)
+    sdf_resolution: npt.NDArray[np.int32] = column(np.int32, default=256)
+    sdf_subgrid_resolution: npt.NDArray[np.int32] = column(np.int32, default=6)
+    sdf_bits_per_pixel: npt.NDArray[np.int32] = column(np.int32, default=16)
+    sdf_margin: npt.NDArray[np.float64] = column(float, default=0.01, finite=True)
+    sdf_narrow_band: npt.NDArray[np.float64] = column(float, default=0.01, finite=True)
+    sdf_remeshing: npt.NDArray[np.bool_] = column(bool, default=False)
+    sdf_triangle_reduction: npt.NDArray[np.float64] = column(float, default=1.0, finite=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +169,7 @@ class Materials(Table):
         friction_combine, restitution_combine, damping_combine: :class:`CombineMode`.
         compliant_stiffness, compliant_damping: Contact spring [N/m, N s/m]; 0 stiffness is a rigid contact.
         compliant_acceleration: Whether that spring acts per unit mass.
+        torsional_friction, rolling_friction: Torque against spin and against rolling per normal force [m].
     """
 
     static_friction: npt.NDArray[np.float64] = column(float, default=0.5, finite=True)
@@ -131,6 +182,47 @@ class Materials(Table):
     compliant_stiffness: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     compliant_damping: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     compliant_acceleration: npt.NDArray[np.bool_] = column(bool, default=False)
+    torsional_friction: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    rolling_friction: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaceMaterials(Table):
+    """Materials of some faces of triangle meshes, in place of their shapes' one; ``path`` is the subset of faces.
+
+    Attributes:
+        shape: Row in shapes.
+        material: Row in materials.
+        group: The triangles: those of the shape's mesh whose entry in ``Mesh.groups`` is this number.
+    """
+
+    shape: npt.NDArray[np.int32] = column(np.int32)
+    material: npt.NDArray[np.int32] = column(np.int32)
+    group: npt.NDArray[np.int32] = column(np.int32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyForces(Table):
+    """Constant loads on bodies; ``path`` is the prim that says so.
+
+    Attributes:
+        body: Row in bodies.
+        position: Point that the force acts at, in the body frame [m].
+        rotation: Axes of a force that turns with the body, quaternion xyzw in the body frame.
+        force, torque: Load in those axes, or in environment axes where ``world`` [N, N m, or m/s², rad/s²].
+        acceleration: Whether force and torque are accelerations.
+        world: Whether they keep their direction when the body turns.
+        enabled: Whether the load acts.
+    """
+
+    body: npt.NDArray[np.int32] = column(np.int32)
+    position: npt.NDArray[np.float64] = column(float, (3,), default=0.0, finite=True)
+    rotation: npt.NDArray[np.float64] = column(float, (4,), default=(0.0, 0.0, 0.0, 1.0), finite=True)
+    force: npt.NDArray[np.float64] = column(float, (3,), default=0.0, finite=True)
+    torque: npt.NDArray[np.float64] = column(float, (3,), default=0.0, finite=True)
+    acceleration: npt.NDArray[np.bool_] = column(bool, default=False)
+    world: npt.NDArray[np.bool_] = column(bool, default=False)
+    enabled: npt.NDArray[np.bool_] = column(bool, default=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +283,8 @@ class Axes(Table):
         viscous_friction: Viscous friction coefficient.
         passive_damping, passive_stiffness, spring_reference: Passive spring-damper of the joint.
         effort_limit: Bound of the actuation force as authored by the source format, inf where none.
+        source_offset: Position that the source format gives to displacement 0; its own coordinate is the position
+            plus this.
         envelope: [speed-effort gradient, max actuator velocity, velocity-dependent resistance].
         has_envelope: Whether a performance envelope is authored.
         names: Names of the degrees of freedom, made unique.
@@ -221,6 +315,7 @@ class Axes(Table):
     passive_stiffness: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     spring_reference: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     effort_limit: npt.NDArray[np.float64] = column(float, default=_INF)
+    source_offset: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     envelope: npt.NDArray[np.float64] = column(float, (3,), default=(0.0, _INF, 0.0))
     has_envelope: npt.NDArray[np.bool_] = column(bool, default=False)
     names: tuple[str, ...] = ()

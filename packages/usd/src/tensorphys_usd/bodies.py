@@ -15,6 +15,7 @@ from tensorphys_usd.frames import Frame
 from tensorphys_usd.stage import Reading
 
 _RADIANS = float(np.pi / 180.0)
+_ZERO = np.zeros(3)
 _READ_BY_OPENUSD = (
     "physics:rigidBodyEnabled",
     "physics:kinematicEnabled",
@@ -86,6 +87,14 @@ class StageBodies:
             path = path.GetParentPath()
         return -1
 
+    def above(self, path: Sdf.Path) -> int:
+        """Body at or above a prim; −1 where there is none or it is disabled."""
+        for ancestor in reversed(path.GetPrefixes()):
+            row = self.row.get(ancestor, -1)
+            if row >= 0:
+                return row if self.enabled[row] else -1
+        return -1
+
     @staticmethod
     def _settings(path: Sdf.Path, attributes: Attributes, reading: Reading) -> dict[str, Any]:
         # Defaults of the vendor schema hold only where it is applied; without it there is no damping and no bound.
@@ -96,6 +105,7 @@ class StageBodies:
         def vendor(name: str, where_applied: float, otherwise: float) -> float:
             return number(f"physxRigidBody:{name}", where_applied if applied else otherwise)
 
+        velocity, turning, local = _surface_velocity(path, attributes)
         position_bits = int(attributes.get("physxRigidBody:lockedPosAxis", 0)) & 7
         rotation_bits = int(attributes.get("physxRigidBody:lockedRotAxis", 0)) & 7
         settings = {
@@ -117,11 +127,31 @@ class StageBodies:
             "gyroscopic": bool(attributes.get("physxRigidBody:enableGyroscopicForces", True)),
             "retain_forces": bool(attributes.get("physxRigidBody:retainAccelerations", False)),
             "ccd": bool(attributes.get("physxRigidBody:enableCCD", False)),
+            "speculative_ccd": bool(attributes.get("physxRigidBody:enableSpeculativeCCD", False)),
             "locked_axes": position_bits | rotation_bits << 3,
+            "cfm_scale": number("physxRigidBody:cfmScale", float("nan")),
+            "contact_slop_coefficient": number("physxRigidBody:contactSlopCoefficient", 0.0),
+            "solve_contact": bool(attributes.get("physxRigidBody:solveContact", True)),
+            "surface_velocity": velocity,
+            "surface_angular_velocity": turning,
+            "surface_velocity_local": local,
         }
         # The tensor API makes every body a contact sensor, so the authored threshold changes nothing.
         attributes.use("physxContactReport:threshold")
         return settings
+
+
+def _surface_velocity(path: Sdf.Path, attributes: Attributes) -> tuple[Any, Any, bool]:
+    """Velocity of the surface of a conveyor, 0 where there is none, and whether it is in body axes."""
+    prefix = "physxSurfaceVelocity:"
+    if not attributes.applied("PhysxSurfaceVelocityAPI"):
+        return _ZERO, _ZERO, True
+    linear = _vector(path, attributes, f"{prefix}surfaceVelocity")
+    angular = _vector(path, attributes, f"{prefix}surfaceAngularVelocity") * _RADIANS
+    local = bool(attributes.get(f"{prefix}surfaceVelocityLocalSpace", True))
+    if not attributes.get(f"{prefix}surfaceVelocityEnabled", True):
+        return _ZERO, _ZERO, local
+    return linear, angular, local
 
 
 def _vector(path: Sdf.Path, attributes: Attributes, name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from pxr import Sdf
 from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.axes import TOKENS
+from tensorphys_usd.coupling_rows import CouplingRows, check_bounds
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.stage import Reading
@@ -18,29 +18,6 @@ from tensorphys_usd.stage import Reading
 _RADIANS = float(np.pi / 180.0)
 # Joint in stage order and position of the degree of freedom within it.
 AxisKey = tuple[int, int]
-
-
-@dataclass
-class CouplingRows:
-    """Rows of one table.
-
-    Attributes:
-        paths: Prim of each row.
-        columns: Columns by name; those that name a degree of freedom hold an :data:`AxisKey`, those that name a joint
-            its place in stage order.
-        names: Instance names, where the table has them.
-    """
-
-    paths: list[Sdf.Path] = field(default_factory=list)
-    columns: dict[str, list[Any]] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
-
-    def add(self, path: Sdf.Path, **values: Any) -> int:
-        """Add a row; its number."""
-        self.paths.append(path)
-        for name, value in values.items():
-            self.columns.setdefault(name, []).append(value)
-        return len(self.paths) - 1
 
 
 class StageCouplings:
@@ -256,13 +233,3 @@ def _check_finite(path: Sdf.Path, what: str, numbers: dict[str, Any]) -> None:
     for name, value in numbers.items():
         if not np.isfinite(value):
             raise StageError(f"{path}: {name} of the {what} is {value}")
-
-
-def check_bounds(path: Sdf.Path, what: str, lower: float, upper: float) -> None:
-    """Refuse bounds that are no numbers or cross.
-
-    Raises:
-        StageError: If they do.
-    """
-    if not lower <= upper:
-        raise StageError(f"{path}: limits of {what} are ({lower}, {upper})")

@@ -118,6 +118,8 @@ class Splitter:
         self._check_bodies()
         self._of["bodies"] = self._by_path(rows.bodies)
         self._of["shapes"] = self._of_shapes()
+        self._of["face_materials"] = self._through("face_materials", "shape", "shapes")
+        self._of["body_forces"] = self._through("body_forces", "body", "bodies")
         self._of["joints"] = self._of_joints()
         self._of["axes"] = self._through("axes", "joint", "joints")
         self._of["links"] = self._through("links", "body", "bodies")
@@ -263,7 +265,8 @@ class Splitter:
             for column, target in table.references.items():
                 columns[name][column] = self._localised(columns[name][column], target)
         shapes = columns["shapes"]
-        shapes["material"] = _index_into(self._used_materials(environment), shapes["material"])
+        for table in (shapes, columns["face_materials"]):
+            table["material"] = _index_into(self._used_materials(environment), table["material"])
         meshes = np.unique(shapes["mesh"][shapes["mesh"] >= 0]).astype(np.int64)
         shapes["mesh"] = _index_into(meshes, shapes["mesh"])
         pairs = self._pairs[self._pair_starts[environment + 1] : self._pair_starts[environment + 2]]
@@ -302,7 +305,8 @@ class Splitter:
         """Materials of an environment: those below its root and those that its shapes use."""
         inside = self._members("materials", environment) if environment != OUTSIDE else np.zeros(0, np.int64)
         used = self._rows.shapes.columns["material"][self._members("shapes", environment)]
-        return np.unique(np.concatenate((inside, used[used >= 0].astype(np.int64))))
+        faces = self._rows.face_materials.columns["material"][self._members("face_materials", environment)]
+        return np.unique(np.concatenate((inside, used[used >= 0].astype(np.int64), faces.astype(np.int64))))
 
     def _rows_of(self, name: str, environment: int) -> IntArray:
         """Rows of a table that an environment's template holds, materials of others that it uses included."""
@@ -324,7 +328,7 @@ class Splitter:
 
     def _members(self, name: str, environment: int) -> IntArray:
         """Rows of a table that belong to an environment, in stage order; outside of all only static shapes count."""
-        if environment == OUTSIDE and name not in ("shapes", "materials"):
+        if environment == OUTSIDE and name not in ("shapes", "materials", "face_materials"):
             return np.zeros(0, np.int64)
         starts = self._starts[name]
         return self._order[name][starts[environment + 1] : starts[environment + 2]]

@@ -17,6 +17,7 @@ from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.environments import Roots, split
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.filters import filtered_pairs
+from tensorphys_usd.forces import read_forces
 from tensorphys_usd.initial_state import derive_positions
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.leftovers import report_leftovers
@@ -126,6 +127,7 @@ def _scene(
     pairs = filtered_pairs(reading, descriptors, bodies, shapes, joints, articulations)
     couplings = StageCouplings(reading, joints, articulations)
     tendons = StageSpatialTendons(reading, bodies)
+    forces = read_forces(reading, bodies)
     rows = StageRows(
         bodies,
         masses,
@@ -135,6 +137,7 @@ def _scene(
         couplings,
         tendons,
         soft,
+        forces,
         materials,
         meshes.meshes,
         pairs,

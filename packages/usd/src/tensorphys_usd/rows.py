@@ -13,6 +13,8 @@ from tensorphys_scene import (
     Articulations,
     Axes,
     Bodies,
+    BodyForces,
+    FaceMaterials,
     FixedTendonAxes,
     FixedTendons,
     JointCouplings,
@@ -30,7 +32,8 @@ from tensorphys_scene import (
 from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.axes import AxisRow
 from tensorphys_usd.bodies import StageBodies
-from tensorphys_usd.couplings import CouplingRows, StageCouplings
+from tensorphys_usd.coupling_rows import CouplingRows
+from tensorphys_usd.couplings import StageCouplings
 from tensorphys_usd.frames import poses
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.materials import StageMaterials
@@ -84,6 +87,8 @@ def _coupling(
 ) -> TableRows:
     known = {item.name for item in fields(kind) if "dtype" in item.metadata}
     columns = {name: rows.columns.get(name, []) for name in sorted(known)}
+    if rows.paths:  # a column that no row gives a value takes its default
+        columns = {name: values for name, values in columns.items() if name in rows.columns}
     table = _rows(kind, rows.paths, columns, references)
     table.names = tuple(rows.names) if named else None
     return table
@@ -93,7 +98,7 @@ class StageRows:
     """All tables of a stage.
 
     Attributes:
-        bodies, shapes, joints, axes, links, articulations, materials: Rows by table.
+        bodies, shapes, joints, axes, links, articulations, materials, face_materials, body_forces: Rows by table.
         mimic_joints, joint_couplings, fixed_tendons, fixed_tendon_axes, spatial_tendons, tendon_attachments: Likewise.
         soft_prims: Likewise.
         meshes: Meshes that shapes refer to.
@@ -110,6 +115,7 @@ class StageRows:
         couplings: StageCouplings,
         tendons: StageSpatialTendons,
         soft: StageSoft,
+        forces: CouplingRows,
         materials: StageMaterials,
         meshes: list[Mesh],
         pairs: npt.NDArray[np.int64],
@@ -129,6 +135,9 @@ class StageRows:
             if "dtype" in item.metadata
         }
         self.materials = _rows(Materials, [Sdf.Path(p) for p in materials.table.path], material_columns)
+        faces = {"shape": "shapes"}  # materials of shapes and faces are renumbered together
+        self.face_materials = _coupling(FaceMaterials, shapes.face_materials, faces)
+        self.body_forces = _coupling(BodyForces, forces, {"body": "bodies"})
         self._trees(joints, articulations, bodies, couplings)
         self.spatial_tendons = _coupling(SpatialTendons, tendons.spatial_tendons, named=True)
         soft_columns = {"kind": [int(kind) for kind in soft.kinds], "transform": soft.transforms}

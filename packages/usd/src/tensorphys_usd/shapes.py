@@ -11,6 +11,7 @@ from pxr import Sdf
 from tensorphys_scene import Mesh, ShapeType
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.bodies import StageBodies
+from tensorphys_usd.coupling_rows import CouplingRows
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame, Rigid, axis_rotation, relative_all
@@ -49,6 +50,7 @@ class StageShapes:
         places: Rotation and translation of each shape in its body (in the world where static).
         columns: Other columns of the shape table, without `path`, `body` and `pose`.
         descriptors: The parser's descriptors.
+        face_materials: Rows of materials of faces.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class StageShapes:
         self.places: list[Rigid] = []
         self.descriptors: list[Any] = []
         self.columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        self.face_materials = CouplingRows()
         self._reading = reading
         self._meshes = meshes
         groups = {path: row for row, (path, _) in enumerate(descriptors.groups)}

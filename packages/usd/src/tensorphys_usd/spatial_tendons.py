@@ -8,7 +8,7 @@ import numpy as np
 from pxr import Sdf
 
 from tensorphys_usd.bodies import StageBodies
-from tensorphys_usd.couplings import CouplingRows, check_bounds
+from tensorphys_usd.coupling_rows import CouplingRows, check_bounds
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.stage import Reading
 
@@ -44,7 +44,7 @@ class StageSpatialTendons:
             own = attributes.instances(_ROOT)
             roots += [(path, name) for name in own]
             leaves |= {(path, name) for name in attributes.instances(_LEAF)}
-            body = self._body(path)
+            body = bodies.above(path)
             for name in dict.fromkeys((*own, *attributes.instances(_INNER), *attributes.instances(_LEAF))):
                 if body < 0:
                     attributes.use_prefix(f"physxTendon:{name}:")
@@ -63,13 +63,6 @@ class StageSpatialTendons:
             if (path, name) not in reached:
                 reading.attributes(path).use_prefix(f"physxTendon:{name}:")
                 reading.report.add(path, f"tendon attachment {name} hangs on no root: ignored")
-
-    def _body(self, path: Sdf.Path) -> int:
-        for ancestor in reversed(path.GetPrefixes()):
-            row = self._bodies.row.get(ancestor, -1)
-            if row >= 0:
-                return row if self._bodies.enabled[row] else -1
-        return -1
 
     def _parent(self, node: _Node) -> _Node:
         path, name = node
