@@ -71,9 +71,10 @@ class Attributes:
         return default if value is None else value
 
     def number(self, name: str, default: float) -> float:
-        """Authored number; 3.4e38 and above is infinite."""
-        value = self.get(name, default)
-        number = float(value)
+        """Authored number, 3.4e38 and above being infinite, or the default as it is."""
+        if name not in self.names:
+            return default
+        number = float(self.get(name, default))
         if abs(number) >= 3.0e38:
             return float("inf") if number > 0.0 else float("-inf")
         return number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,18 @@ def _drive(path: Sdf.Path, row: AxisRow, drive: Any) -> None:
     row.max_force = _INF if drive.forceLimit >= _BIG else float(drive.forceLimit)
 
 
+@functools.cache
+def _plain(instances: tuple[str, ...]) -> frozenset[str]:
+    """Names on a joint that say nothing about an axis beyond what OpenUSD's parser returns."""
+    drive = ("type", "stiffness", "damping", "targetPosition", "targetVelocity", "maxForce")
+    names = {"lowerLimit", "upperLimit", "axis", "body0", "body1", "jointEnabled", "collisionEnabled"}
+    names |= {"localPos0", "localPos1", "localRot0", "localRot1", "excludeFromArticulation"}
+    return frozenset(f"physics:{name}" for name in names).union(
+        *({f"drive:{instance}:physics:{name}" for name in drive} for instance in instances),
+        *({f"limit:{instance}:physics:{name}" for name in ("low", "high")} for instance in instances),
+    )
+
+
 def _use_drives(attributes: Attributes, instance: str) -> None:
     for name in ("type", "stiffness", "damping", "targetPosition", "targetVelocity", "maxForce"):
         attributes.use(f"drive:{instance}:physics:{name}")
@@ -142,6 +155,9 @@ def _vendor(
     reading: Reading, path: Sdf.Path, attributes: Attributes, row: AxisRow, instances: tuple[str, ...]
 ) -> None:
     """Initial state and vendor attributes of an axis; instances are the schema instance names that mean it."""
+    if attributes.names <= _plain(instances):
+        attributes.use(*attributes.names)
+        return  # the defaults of the row are those of unauthored attributes
     unit = row.unit
     for instance in instances:
         _use_drives(attributes, instance)

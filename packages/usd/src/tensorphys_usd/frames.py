@@ -88,6 +88,11 @@ def _diagonal(values: Array) -> Array:
     return values[:, :, None] * np.eye(3)
 
 
+def stacked(frames: Sequence[Frame]) -> Rigid:
+    """Rotations and translations of at least one frame, shapes [count, 3, 3] and [count, 3]."""
+    return np.stack([frame.rotation for frame in frames]), np.stack([frame.translation for frame in frames])
+
+
 def relative_all(parents: Sequence[Frame], children: Sequence[Frame]) -> list[Frame]:
     """Each child's transform in the rigid part of its parent's frame."""
     if not parents:

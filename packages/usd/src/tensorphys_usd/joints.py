@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.coupling_joints import coupling_joints
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import Rigid, rotation_of
+from tensorphys_usd.frames import Frame, Rigid, rotation_of, stacked
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
@@ -36,6 +39,8 @@ _AXIS_TO_X = {
     "Y": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
     "Z": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]),
 }
+_NO_TURN = np.eye(3)
+_ORIGIN = (0.0, 0.0, 0.0)
 _DISTANCE_COLUMNS = ("min_distance", "max_distance", "distance_stiffness", "distance_damping")
 _READ_BY_OPENUSD = (
     "physics:axis",
@@ -55,6 +60,39 @@ _READ_BY_OPENUSD = (
 )
 
 
+@dataclass(slots=True)
+class _Anchor:
+    """A joint frame as authored: in a target prim, in the world without one; wanted in a body, without one in the world."""
+
+    rotation: Array
+    position: tuple[float, ...]
+    target: Frame | None
+    body: Frame | None
+
+
+def _in_bodies(anchors: list[_Anchor]) -> list[Rigid]:
+    """Rotation and translation of each anchor in its body."""
+    if not anchors:
+        return []
+    rotation = np.stack([anchor.rotation for anchor in anchors])
+    translation = np.array([anchor.position for anchor in anchors], np.float64)
+    rows = [row for row, anchor in enumerate(anchors) if anchor.target is not None]
+    frames = [anchor.target for anchor in anchors if anchor.target is not None]
+    if frames:
+        turn, origin = stacked(frames)
+        linear = turn @ np.stack([frame.stretch for frame in frames])
+        translation[rows] = origin + (linear @ translation[rows][:, :, None])[:, :, 0]
+        rotation[rows] = turn @ rotation[rows]
+    rows = [row for row, anchor in enumerate(anchors) if anchor.body is not None]
+    frames = [anchor.body for anchor in anchors if anchor.body is not None]
+    if frames:
+        turn, origin = stacked(frames)
+        inverse = np.swapaxes(turn, 1, 2)
+        translation[rows] = (inverse @ (translation[rows] - origin)[:, :, None])[:, :, 0]
+        rotation[rows] = inverse @ rotation[rows]
+    return list(zip(rotation, translation, strict=True))
+
+
 class StageJoints:
     """All joints of a stage.
 
@@ -72,8 +110,7 @@ class StageJoints:
         self.row: dict[Sdf.Path, int] = {}
         self.body0: list[int] = []
         self.body1: list[int] = []
-        self.frames0: list[Rigid] = []
-        self.frames1: list[Rigid] = []
+        self._anchors: tuple[list[_Anchor], list[_Anchor]] = ([], [])
         self.columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         self.axes: list[list[AxisRow]] = []
         self._reading = reading
@@ -86,6 +123,8 @@ class StageJoints:
         reading.read_frames(target for target in targets if target in reading.order)
         for path, descriptor in rows:
             self._add(path, descriptor)
+        self.frames0 = _in_bodies(self._anchors[0])
+        self.frames1 = _in_bodies(self._anchors[1])
 
     @property
     def count(self) -> int:
@@ -103,7 +142,7 @@ class StageJoints:
             )
             return
         sides = [self._side(path, attributes, side, descriptor) for side in (0, 1)]
-        rows = [row for row, _, _ in sides]
+        rows = [row for row, _ in sides]
         if rows == [-1, -1]:
             if not descriptor.rel0 and not descriptor.rel1:
                 raise StageError(
@@ -116,17 +155,16 @@ class StageJoints:
                 path, f"joint whose two sides are the same body {self._bodies.paths[rows[0]]} is left out"
             )
             return
-        turn = np.eye(3)
-        if kind == "Spherical":
-            turn = _AXIS_TO_X[str(descriptor.axis)]
+        for anchors, (_, anchor) in zip(self._anchors, sides, strict=True):
+            if kind == "Spherical":
+                anchor.rotation = anchor.rotation @ _AXIS_TO_X[str(descriptor.axis)]
+            anchors.append(anchor)
         add = self.columns
         self.row[path] = len(self.paths)
         self.paths.append(path)
         self.body0.append(rows[0])
         self.body1.append(rows[1])
         add["type"].append(int(_TYPES[kind]))
-        self.frames0.append((sides[0][1] @ turn, sides[0][2]))
-        self.frames1.append((sides[1][1] @ turn, sides[1][2]))
         add["enabled"].append(bool(descriptor.jointEnabled))
         add["collision_enabled"].append(bool(descriptor.collisionEnabled))
         add["excluded"].append(bool(descriptor.excludeFromArticulation))
@@ -139,43 +177,55 @@ class StageJoints:
 
     def _side(
         self, path: Sdf.Path, attributes: Attributes, side: int, descriptor: Any
-    ) -> tuple[int, Array, Array]:
-        """Body row, rotation and position of the joint frame on one side."""
-        local_position = np.array(
-            attributes.get(f"physics:localPos{side}", (0.0, 0.0, 0.0)), dtype=np.float64
-        )
+    ) -> tuple[int, _Anchor]:
+        """Body row and joint frame of one side."""
+        position = tuple(attributes.get(f"physics:localPos{side}", _ORIGIN))
         authored = attributes.get(f"physics:localRot{side}")
-        local_rotation = np.eye(3)
+        rotation: Array | None = _NO_TURN
         if authored is not None:
-            found = rotation_of(authored)
-            if found is None:
+            rotation = rotation_of(authored)
+            if rotation is None:
                 raise StageError(
                     f"{path}: physics:localRot{side} is {authored} (w, x, y, z), which is no rotation"
                 )
-            local_rotation = found
-        if not np.isfinite(local_position).all():
-            raise StageError(f"{path}: physics:localPos{side} is {local_position.tolist()}")
+        if not all(map(math.isfinite, position)):
+            raise StageError(f"{path}: physics:localPos{side} is {list(position)}")
         target = descriptor.rel0 if side == 0 else descriptor.rel1
         if not target:
-            return -1, local_rotation, local_position
+            return -1, _Anchor(rotation, position, None, None)
         if target not in self._reading.order:
             raise StageError(
                 f"{path}: joint to nothing: physics:body{side} is {target}, which is no active prim"
             )
         frame = self._reading.frame(target)
         body = self._bodies.row.get(descriptor.body0 if side == 0 else descriptor.body1, -1)
-        translation = frame.translation + frame.linear @ local_position
-        rotation = frame.rotation @ local_rotation
         if body < 0 or not self._bodies.enabled[body]:  # a disabled body is part of the world
-            return -1, rotation, translation
-        base = self._bodies.frames[body]
-        return body, base.rotation.T @ rotation, base.rotation.T @ (translation - base.translation)
+            return -1, _Anchor(rotation, position, frame, None)
+        return body, _Anchor(rotation, position, frame, self._bodies.frames[body])
 
     def relative(self, row: int) -> tuple[Array, Array]:
         """Rotation and position of frame 1 in frame 0, as the bodies stand on the stage."""
         rotation0, translation0 = self._world(self.body0[row], self.frames0[row])
         rotation1, translation1 = self._world(self.body1[row], self.frames1[row])
         return rotation0.T @ rotation1, rotation0.T @ (translation1 - translation0)
+
+    def relative_all(self, rows: Sequence[int]) -> tuple[Array, Array]:
+        """The same for many joints at once, shapes [rows, 3, 3] and [rows, 3]."""
+        rotation0, translation0 = self._worlds([(self.body0[row], self.frames0[row]) for row in rows])
+        rotation1, translation1 = self._worlds([(self.body1[row], self.frames1[row]) for row in rows])
+        inverse = np.swapaxes(rotation0, 1, 2)
+        return inverse @ rotation1, (inverse @ (translation1 - translation0)[:, :, None])[:, :, 0]
+
+    def _worlds(self, sides: Sequence[tuple[int, Rigid]]) -> Rigid:
+        """World rotations and translations of frames in bodies, −1 for the world itself."""
+        rotation = np.stack([frame[0] for _, frame in sides])
+        translation = np.stack([frame[1] for _, frame in sides])
+        on_body = [row for row, (body, _) in enumerate(sides) if body >= 0]
+        if on_body:
+            turn, origin = stacked([self._bodies.frames[sides[row][0]] for row in on_body])
+            translation[on_body] = origin + (turn @ translation[on_body][:, :, None])[:, :, 0]
+            rotation[on_body] = turn @ rotation[on_body]
+        return rotation, translation
 
     def _world(self, body: int, frame: Rigid) -> Rigid:
         if body < 0:

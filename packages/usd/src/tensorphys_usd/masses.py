@@ -19,7 +19,6 @@ from pxr import Sdf
 from tensorphys_scene import ShapeType
 from tensorphys_spatial import (
     MassProperties,
-    combine_mass_properties,
     inertia_translate,
     mass_properties_of_box,
     mass_properties_of_capsule,
@@ -54,6 +53,12 @@ class _Authored:
     axes: Array | None
 
 
+_UNAUTHORED = _Authored(0.0, 0.0, None, None, None)
+_NAMES = frozenset(
+    f"physics:{name}" for name in ("mass", "density", "centerOfMass", "diagonalInertia", "principalAxes")
+) | {"newton:inertia"}
+
+
 def _moved(solid: MassProperties, com: Array) -> MassProperties:
     """The same with an authored centre of mass."""
     return MassProperties(solid.mass, com, inertia_translate(solid.inertia, solid.mass, com - solid.com))
@@ -75,22 +80,65 @@ class _Masses:
         self._shapes = shapes
         self._materials = materials
         self._meshes = meshes
-        self._shapes_of: dict[int, list[int]] = {}
-        for shape, body in enumerate(shapes.bodies):
-            self._shapes_of.setdefault(body, []).append(shape)
+        self._solids: dict[tuple[int, tuple[float, ...], int], MassProperties] = {}
+        count = len(bodies.paths)
+        self.authored = [self._authored(path) for path in bodies.paths]
+        # What is authored in full is not computed.
+        needed = np.array(
+            [item.mass <= 0.0 or item.diagonal is None or item.com is None for item in self.authored], bool
+        )
+        body = np.array(shapes.bodies, np.int64)
+        rows = np.flatnonzero(body >= 0)
+        rows = rows[needed[body[rows]]]
+        self.mass, self.com, self.inertia = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3, 3))
+        if rows.size:
+            self._combine(rows, body[rows])
+
+    def _combine(self, rows: npt.NDArray[np.intp], body: npt.NDArray[np.int64]) -> None:
+        """Add up the colliders of each body."""
+        solids = [self._solid(int(row)) for row in rows]
+        volume = np.array([solid.mass for solid in solids])
+        rotation = np.stack([self._shapes.places[row][0] for row in rows])
+        com = (rotation @ np.stack([solid.com for solid in solids])[:, :, None])[:, :, 0]
+        com += np.stack([self._shapes.places[row][1] for row in rows])
+        inertia = rotation @ np.stack([solid.inertia for solid in solids]) @ np.swapaxes(rotation, 1, 2)
+        authored = [self._authored(self._shapes.paths[row]) for row in rows]
+        density = self._densities(rows, body, authored)
+        mass = volume * density
+        inertia *= density[:, None, None]
+        for index, item in enumerate(authored):
+            if item is not _UNAUTHORED:
+                part = MassProperties(volume[index], com[index], inertia[index] / density[index])
+                part = self._shape(int(rows[index]), item, part, float(density[index]))
+                mass[index], com[index], inertia[index] = part.mass, part.com, part.inertia
+        np.add.at(self.mass, body, mass)
+        np.add.at(self.com, body, mass[:, None] * com)
+        self.com /= np.where(self.mass > 0.0, self.mass, 1.0)[:, None]
+        np.add.at(self.inertia, body, inertia_translate(inertia, mass, com - self.com[body]))
+        self.inertia[~(self.mass > 0.0)] = 0.0
+
+    def _densities(
+        self, rows: npt.NDArray[np.intp], body: npt.NDArray[np.int64], authored: list[_Authored]
+    ) -> Array:
+        """Density of each collider: its own, its body's, its material's or that of water."""
+        own = np.array([item.density for item in authored])
+        of_body = np.array([item.density for item in self.authored])[body]
+        material = np.array(self._shapes.columns["material"], np.int64)[rows]
+        of_material = np.append(self._materials.table.density, 0.0)[material]
+        density = np.where(own > 0.0, own, of_body)
+        density = np.where(density > 0.0, density, of_material)
+        return np.where(density > 0.0, density, _WATER * self._reading.density_unit)
 
     def body(self, row: int) -> tuple[MassProperties, Array | None]:
         """Mass properties of a body and its principal axes, None where they are to be found from the inertia."""
         path = self._bodies.paths[row]
-        authored = self._authored(path)
+        authored = self.authored[row]
         stretch = self._bodies.frames[row].stretch
         com = None if authored.com is None else stretch @ authored.com
-        shapes = self._shapes_of.get(row, [])
         moving = self._bodies.enabled[row] and not self._bodies.kinematic[row]
         computed: MassProperties | None = None
-        if shapes and (authored.mass <= 0.0 or authored.diagonal is None or com is None):
-            total = combine_mass_properties([self._shape(shape, authored.density) for shape in shapes])
-            computed = total if total.mass > 0.0 else None
+        if self.mass[row] > 0.0:
+            computed = MassProperties(float(self.mass[row]), self.com[row], self.inertia[row])
         if authored.mass > 0.0:
             mass = authored.mass
         elif computed is not None:
@@ -143,8 +191,8 @@ class _Masses:
 
     def _authored(self, path: Sdf.Path) -> _Authored:
         attributes = self._reading.attributes(path)
-        if not attributes.applied("PhysicsMassAPI"):
-            return _Authored(0.0, 0.0, None, None, None)
+        if attributes.names.isdisjoint(_NAMES) or not attributes.applied("PhysicsMassAPI"):
+            return _UNAUTHORED
         mass = attributes.number("physics:mass", 0.0)
         density = attributes.number("physics:density", 0.0)
         # The converters write the tensor beside the diagonal form that it was made from.
@@ -174,18 +222,11 @@ class _Masses:
             rotation_of(axes) if any(xyzw) else None,
         )
 
-    def _shape(self, shape: int, body_density: float) -> MassProperties:
-        """Mass properties of a collider in its body's frame."""
-        path = self._shapes.paths[shape]
+    def _shape(
+        self, shape: int, authored: _Authored, solid: MassProperties, density: float
+    ) -> MassProperties:
+        """Mass properties of a collider with authored ones in its body's frame, given those at unit density there."""
         frame = self._shapes.frames[shape]
-        authored = self._authored(path)
-        solid = self._solid(shape)
-        density = authored.density or body_density
-        if density <= 0.0:
-            material = self._shapes.columns["material"][shape]
-            density = float(self._materials.table.density[material]) if material >= 0 else 0.0
-        if density <= 0.0:
-            density = _WATER * self._reading.density_unit
         mass = authored.mass or solid.mass * density
         inertia = solid.inertia * (mass / solid.mass) if solid.mass > 0.0 else np.zeros((3, 3))
         result = MassProperties(mass, solid.com, inertia)
@@ -197,25 +238,24 @@ class _Masses:
         return result
 
     def _solid(self, shape: int) -> MassProperties:
-        """A collider at unit density, in its body's frame."""
+        """A collider at unit density, in its own frame."""
         columns = self._shapes.columns
-        kind = ShapeType(columns["type"][shape])
-        size = np.array(columns["size"][shape])
-        mesh = columns["mesh"][shape]
-        if mesh >= 0:
-            solid = self._meshes.solid(mesh, hull=kind is ShapeType.CONVEX_HULL)
-            if solid is None:
-                self._reading.report.add(
-                    self._shapes.paths[shape], "this mesh encloses no volume: it adds no mass"
-                )
-                solid = _NOTHING
-            solid = scaled(solid, size)
-        else:
-            solid = solid_of_primitive(kind, size)
-        rotation, translation = self._shapes.places[shape]
-        return MassProperties(
-            solid.mass, translation + rotation @ solid.com, rotation @ solid.inertia @ rotation.T
-        )
+        kind, mesh = ShapeType(columns["type"][shape]), columns["mesh"][shape]
+        key = (int(kind), columns["size"][shape], mesh)
+        solid = self._solids.get(key)
+        if solid is None:
+            size = np.array(columns["size"][shape])
+            if mesh >= 0:
+                whole = self._meshes.solid(mesh, hull=kind is ShapeType.CONVEX_HULL)
+                solid = _NOTHING if whole is None else scaled(whole, size)
+            else:
+                solid = solid_of_primitive(kind, size)
+            self._solids[key] = solid
+        if mesh >= 0 and solid is _NOTHING:
+            self._reading.report.add(
+                self._shapes.paths[shape], "this mesh encloses no volume: it adds no mass"
+            )
+        return solid
 
 
 def solid_of_primitive(kind: ShapeType, size: Array) -> MassProperties:
@@ -249,7 +289,17 @@ def mass_columns(
         "principal_rotation": np.zeros((count, 4)),
     }
     axes: dict[int, Array] = {}
-    for row in range(count):
+    plain = masses.mass > 0.0
+    plain &= np.array(
+        [item.com is None and item.diagonal is None and item.axes is None for item in masses.authored], bool
+    )
+    authored_mass = np.array([item.mass for item in masses.authored], np.float64)
+    columns["mass"][plain] = np.where(authored_mass > 0.0, authored_mass, masses.mass)[plain]
+    columns["com"][plain] = masses.com[plain]
+    factor = columns["mass"][plain] / masses.mass[plain]
+    computed = masses.inertia[plain] * factor[:, None, None]
+    columns["inertia"][plain] = 0.5 * (computed + np.swapaxes(computed, 1, 2))
+    for row in np.flatnonzero(~plain).tolist():
         properties, authored = masses.body(row)
         columns["mass"][row] = properties.mass
         columns["com"][row] = properties.com

@@ -7,6 +7,7 @@ environments that say so in different ways (one by a reference, one in full) are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,10 @@ from tensorphys_usd.coupling_joints import is_coupling_joint
 from tensorphys_usd.errors import StageError
 
 _COPY = Sdf.Path("/environment")
+# Where the first this many roots all differ, equal ones are left to be found by their rows: text costs time.
+_SAMPLE = 32
+# One line of the root prim that says where it stands.
+_ROOT_TRANSFORM = re.compile(r"^ {4}(?:[\w\[\]]+ )+xformOp[\w:]*[ .].*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -87,11 +92,10 @@ def find_roots(stage: Usd.Stage, pattern: str | None) -> EnvironmentRoots:
     finite = np.isfinite(worlds).all(axis=(1, 2))
     if not finite.all():
         raise StageError(f"{paths[int(np.argmin(finite))]}: world transform is not finite")
-    source = np.arange(len(paths))
     if len(paths) > 1 and _independent(stage, known):
-        first: dict[tuple[object, ...], int] = {}
-        for row, prim in enumerate(prims):
-            source[row] = first.setdefault((worlds[row, :3, :3].tobytes(), *_content(prim)), row)
+        source = _sources(prims, worlds[:, :3, :3])
+    else:
+        source = np.arange(len(paths))
     return EnvironmentRoots(paths, worlds[:, 3, :3].copy(), source)
 
 
@@ -131,15 +135,42 @@ def _reaches(prim: Usd.Prim, roots: set[Sdf.Path], above: set[Sdf.Path]) -> bool
     return False
 
 
+def _sources(prims: Sequence[Usd.Prim], turns: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """For each root the first one that holds the same."""
+    source = np.arange(len(prims))
+    first: dict[tuple[object, ...], int] = {}
+    for row, prim in enumerate(prims):
+        source[row] = first.setdefault((turns[row].tobytes(), *_content(prim)), row)
+        if row + 1 == _SAMPLE == len(first):
+            break
+    return source
+
+
 def _content(prim: Usd.Prim) -> tuple[tuple[str, str], ...]:
     """What each layer says at and below a prim, targets inside relative to it, its own transform left out."""
-    parts = []
-    for spec in prim.GetPrimStack():
-        copy = Sdf.Layer.CreateAnonymous(".usda")
-        Sdf.CopySpec(spec.layer, spec.path, copy, _COPY)
-        root = copy.GetPrimAtPath(_COPY)
-        for attribute in list(root.properties):
-            if attribute.name.startswith("xformOp"):
-                root.RemoveProperty(attribute)
-        parts.append((str(spec.layer.identifier), str(copy.ExportToString())))
-    return tuple(parts)
+    return tuple((str(spec.layer.identifier), _text(spec)) for spec in prim.GetPrimStack())
+
+
+def _text(spec: Sdf.PrimSpec) -> str:
+    """Text of a spec, wherever it stands."""
+    _, _, text = str(spec.GetAsText()).partition("\n")
+    found = _ROOT_TRANSFORM.findall(text)
+    if any(line.rstrip().endswith(("{", "(", "[")) for line in found):
+        return _copied(spec)
+    if found:
+        text = _ROOT_TRANSFORM.sub("", text)
+    path = str(spec.path.StripAllVariantSelections())
+    for end in ("/", ">", "."):
+        text = text.replace(f"<{path}{end}", f"<{_COPY}{end}")
+    return f"{spec.specifier} {spec.typeName}\n{text}"
+
+
+def _copied(spec: Sdf.PrimSpec) -> str:
+    """Text of a copy of a spec without its transform; slower."""
+    copy = Sdf.Layer.CreateAnonymous(".usda")
+    Sdf.CopySpec(spec.layer, spec.path, copy, _COPY)
+    root = copy.GetPrimAtPath(_COPY)
+    for attribute in list(root.properties):
+        if attribute.name.startswith("xformOp"):
+            root.RemoveProperty(attribute)
+    return str(copy.ExportToString())
