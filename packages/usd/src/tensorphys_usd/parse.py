@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from pxr import Usd
 
@@ -95,9 +97,23 @@ def parse_stage(
     else:
         opened = stage
     try:
-        return _scene(opened, environments, free_base, fix_base, require_scene)
+        with _without_collector():
+            return _scene(opened, environments, free_base, fix_base, require_scene)
     except SceneError as error:
         raise StageError(str(error)) from None
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Put off the search for reference cycles: a parse makes millions of objects and hardly a cycle."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _scene(
