@@ -102,6 +102,13 @@ def test_settings(stage_of: Callable[[str], Usd.Stage]) -> None:
             int physxScene:timeStepsPerSecond = 240
             float physxScene:bounceThreshold = 0.25
             token physxScene:solverType = "PGS"
+            float physxScene:frictionOffsetThreshold = 0.5
+            float physxScene:maxBiasCoefficient = 3.4e38
+            uint physxScene:minPositionIterationCount = 3
+            bool physxScene:enableStabilization = 1
+            bool physxScene:disableSleeping = 1
+            token physxScene:updateType = "Sometimes"
+            uint physxScene:gpuMaxNumPartitions = 16
         }
         def PhysicsScene "T" {}"""
     )
@@ -109,4 +116,35 @@ def test_settings(stage_of: Callable[[str], Usd.Stage]) -> None:
     assert scene.settings.gravity == pytest.approx((0.0, 3.0, 4.0))
     assert (scene.settings.steps_per_second, scene.settings.bounce_threshold) == (240.0, 0.25)
     assert scene.settings.path == "/S"
+    settings = scene.settings
+    assert (settings.solver, settings.collision_system, settings.update) == ("PGS", "PCM", "Synchronous")
+    assert (settings.friction_offset_threshold, settings.max_bias_coefficient) == (0.5, float("inf"))
+    assert (settings.min_position_iterations, settings.max_position_iterations) == (3, 255)
+    assert (settings.stabilization, settings.sleeping, settings.ccd) == (True, False, False)
+    assert settings.gpu_capacities == {"gpuMaxNumPartitions": 16.0}
     assert dict(scene.findings).keys() == {"/S", "/T"}
+    assert scene.corrected == (
+        ("/S", "physxScene:updateType 'Sometimes' is unknown: Synchronous is used"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('string physxScene:maxBiasCoefficient = "much"', "maxBiasCoefficient is much, expected a number"),
+        ('string physxScene:enableCCD = "yes"', "enableCCD is yes, expected true or false"),
+        ("float physxScene:minPositionIterationCount = 1.5", "Count is 1.5, expected a whole number"),
+        ("int physxScene:solverType = 1", "solverType is 1, expected text"),
+        ("float physxScene:frictionOffsetThreshold = nan", "frictionOffsetThreshold is nan"),
+    ],
+)
+def test_settings_of_a_wrong_type_are_named(
+    stage_of: Callable[[str], Usd.Stage], line: str, message: str
+) -> None:
+    with pytest.raises(StageError, match=f"^/S: physxScene:.*{message}$"):
+        parse_stage(stage_of(f'def PhysicsScene "S" {{ {line}; }}'))
+
+
+def test_gravity_can_be_switched_off(stage_of: Callable[[str], Usd.Stage]) -> None:
+    stage = stage_of('def PhysicsScene "S" { bool newton:gravityEnabled = 0; }')
+    assert parse_stage(stage).settings.gravity == (0.0, 0.0, 0.0)

@@ -128,12 +128,31 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
     ("axes", "effort_limit", _finite, "the effort limit is not applied to actuation forces"),
 )
 
+# Settings of a scene that this version does not use: name, value that needs no word, what is said.
+_UNUSED_SETTINGS: tuple[tuple[str, object, str], ...] = (
+    ("solver", "TGS", "one solver is used, whatever the scene names"),
+    ("ccd", False, "continuous collision detection is not applied; contacts look ahead by one step"),
+    ("stabilization", False, "stabilization of large stacks is not applied"),
+    ("quasistatic", False, "quasi-static motion is not simulated"),
+    ("update", "Synchronous", "the caller steps the simulation"),
+    ("max_bias_coefficient", float("inf"), "the bound of positional bias is not applied"),
+    ("friction_offset_threshold", float("-inf"), "the distance at which friction begins is not applied"),
+    ("friction_correlation_distance", float("-inf"), "friction anchors are not merged by distance"),
+    ("min_position_iterations", 1, "bounds of solver counts are not applied"),
+    ("max_position_iterations", 255, "bounds of solver counts are not applied"),
+    ("min_velocity_iterations", 0, "bounds of solver counts are not applied"),
+    ("max_velocity_iterations", 255, "bounds of solver counts are not applied"),
+)
+
 
 def note_unused_columns(scene: Scene, findings: Findings) -> None:
     """Add a finding for each authored value that the simulation does not use.
 
     A template is reported under the path of its first environment.
     """
+    for name, silent, text in _UNUSED_SETTINGS:
+        if getattr(scene.settings, name) != silent:
+            findings.note(scene.settings.path, text)
     environment_template = scene.environments.template
     for index, template in enumerate(scene.templates):
         users = np.flatnonzero(environment_template == index)

@@ -39,12 +39,12 @@ def apply_actuators(reading: Reading, joints: StageJoints) -> None:
 
 
 def _apply(reading: Reading, path: Sdf.Path, attributes: Attributes, axis: AxisRow) -> None:
-    gear = float(np.array(attributes.get("mjc:gear", [1.0]), dtype=np.float64)[0])
-    gain = float(np.array(attributes.get("mjc:gainPrm", [1.0]), dtype=np.float64)[0])
+    gear = _first(attributes, "mjc:gear")
+    gain = _first(attributes, "mjc:gainPrm")
     bias = np.zeros(3)
-    given = np.array(attributes.get("mjc:biasPrm", []), dtype=np.float64)[:3]
+    given = attributes.numbers("mjc:biasPrm", ())[:3]
     bias[: given.size] = given
-    if str(attributes.get("mjc:biasType", "none")) != "affine":
+    if attributes.token("mjc:biasType", "none") != "affine":
         bias[:] = 0.0
     force = _range(attributes, "force")
     control = _range(attributes, "ctrl")
@@ -71,11 +71,16 @@ def _apply(reading: Reading, path: Sdf.Path, attributes: Attributes, axis: AxisR
         axis.max_force = abs(gear) * force
 
 
+def _first(attributes: Attributes, name: str) -> float:
+    values = attributes.numbers(name, (1.0,))
+    return float(values[0]) if values.size else 1.0
+
+
 def _range(attributes: Attributes, kind: str) -> float | None:
     """Larger end of a range of control or force, None where it is not limited."""
     low = attributes.number(f"mjc:{kind}Range:min", 0.0)
     high = attributes.number(f"mjc:{kind}Range:max", 0.0)
-    limited = str(attributes.get(f"mjc:{kind}Limited", "auto"))
+    limited = attributes.token(f"mjc:{kind}Limited", "auto")
     if limited == "false" or (limited == "auto" and low == high):
         return None
     return max(abs(low), abs(high))

@@ -126,14 +126,14 @@ class StageArticulations:
         for path, descriptor in descriptors.articulations:
             attributes = reading.attributes(path)
             attributes.use("physics:filteredPairs")
-            mobility = bool(attributes.get("newton:jointsAddMobility", False))
+            mobility = attributes.flag("newton:jointsAddMobility", False)
             adds_mobility |= mobility
-            if not attributes.get("physxArticulation:articulationEnabled", True):
+            if not attributes.flag("physxArticulation:articulationEnabled", True):
                 reading.report.add(path, "articulation is disabled: its joints act between free bodies")
                 continue
             for component, root in self._marked(path, descriptor):
                 if component in claimed:
-                    reading.report.add(
+                    reading.report.correct(
                         path,
                         f"its bodies are joined to those of the articulation {claimed[component]} and are links of that one",
                     )
@@ -202,7 +202,7 @@ class StageArticulations:
                 continue
             tied = [member for member in members if self._graph.world_joints(member)]
             root = tied[0] if tied else body
-            self._reading.report.add(
+            self._reading.report.correct(
                 self._bodies.paths[root],
                 "several joints that add mobility outside of an articulation: made one of its own",
             )
@@ -218,15 +218,15 @@ class StageArticulations:
             raise StageError(f"{path}: both free_base and fix_base name this articulation")
         if kinematic:
             self._bodies.kinematic[root] = False
-            self._reading.report.add(
+            self._reading.report.correct(
                 self._bodies.paths[root], "kinematic root link: its base is fixed to the world"
             )
         elif fix:
-            self._reading.report.add(path, "base fixed to the world by fix_base")
+            self._reading.report.correct(path, "base fixed to the world by fix_base")
         if free or fix or kinematic:
             for joint in world:
                 self._joints.disable(joint)
-                self._reading.report.add(
+                self._reading.report.correct(
                     self._joints.paths[joint],
                     "joint to the world switched off: the base is set by other means",
                 )
@@ -245,7 +245,7 @@ class StageArticulations:
         angle = max(abs(rotation[0, 1]), abs(rotation[0, 2]), abs(rotation[1, 2]))
         length = 1e-5 / self._reading.meters_per_unit
         if abs(offset).max() > length or angle > 1e-5 or rotation.trace() < 0.0:
-            self._reading.report.add(
+            self._reading.report.correct(
                 self._joints.paths[joint],
                 f"the joint to the world does not meet its body (offset {[round(float(x), 6) for x in offset]}): "
                 "the base keeps the pose of its prim",
@@ -261,7 +261,7 @@ class StageArticulations:
 
     def _exclude(self, joint: int, why: str) -> None:
         self._joints.columns["excluded"][joint] = True
-        self._reading.report.add(
+        self._reading.report.correct(
             self._joints.paths[joint], f"{why}: it acts as a constraint outside of the tree"
         )
 
@@ -297,13 +297,11 @@ class StageArticulations:
 
     def _settings(self, path: Sdf.Path) -> dict[str, Any]:
         attributes = self._reading.attributes(path)
-        self_collision = bool(attributes.get("newton:selfCollisionEnabled", True))
+        self_collision = attributes.flag("newton:selfCollisionEnabled", True)
         return {
-            "self_collisions": bool(
-                attributes.get("physxArticulation:enabledSelfCollisions", self_collision)
-            ),
-            "position_iterations": int(attributes.get("physxArticulation:solverPositionIterationCount", -1)),
-            "velocity_iterations": int(attributes.get("physxArticulation:solverVelocityIterationCount", -1)),
+            "self_collisions": attributes.flag("physxArticulation:enabledSelfCollisions", self_collision),
+            "position_iterations": attributes.integer("physxArticulation:solverPositionIterationCount", -1),
+            "velocity_iterations": attributes.integer("physxArticulation:solverVelocityIterationCount", -1),
             "sleep_threshold": attributes.number("physxArticulation:sleepThreshold", 0.0),
             "stabilization_threshold": attributes.number("physxArticulation:stabilizationThreshold", 0.0),
         }

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from pxr import Sdf, Usd
+
+from tensorphys_usd.errors import StageError
 
 _PREFIXES = (
     "physics:",
@@ -71,13 +76,94 @@ class Attributes:
         return default if value is None else value
 
     def number(self, name: str, default: float) -> float:
-        """Authored number, 3.4e38 and above being infinite, or the default as it is."""
+        """Authored number, 3.4e38 and above being infinite, or the default as it is.
+
+        Raises:
+            StageError: If it is no number.
+        """
         if name not in self.names:
             return default
-        number = float(self.get(name, default))
+        value = self.get(name, default)
+        if not isinstance(value, (bool, int, float)):
+            raise self._wrong(name, value, "a number")
+        number = float(value)
         if abs(number) >= 3.0e38:
             return float("inf") if number > 0.0 else float("-inf")
         return number
+
+    def flag(self, name: str, default: bool) -> bool:
+        """Authored truth value, or the default.
+
+        Raises:
+            StageError: If it is none.
+        """
+        value = self.get(name, default)
+        if isinstance(value, (bool, int, float)) and value in (0, 1):
+            return bool(value)
+        raise self._wrong(name, value, "true or false")
+
+    def integer(self, name: str, default: int) -> int:
+        """Authored whole number, or the default.
+
+        Raises:
+            StageError: If it is none.
+        """
+        value = self.get(name, default)
+        if isinstance(value, (bool, int)) or (isinstance(value, float) and value.is_integer()):
+            return int(value)
+        raise self._wrong(name, value, "a whole number")
+
+    def vector(self, name: str, default: Sequence[float]) -> npt.NDArray[np.float64]:
+        """Authored numbers, as many as the default has, or the default.
+
+        Raises:
+            StageError: If they are something else or not finite.
+        """
+        result = np.array(default, dtype=np.float64)
+        if name not in self.names:
+            return result
+        value = self.get(name, default)
+        try:
+            given = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise self._wrong(name, value, f"{result.size} numbers") from None
+        if given.shape != result.shape:
+            raise self._wrong(name, value, f"{result.size} numbers")
+        if not np.isfinite(given).all():
+            raise StageError(f"{self.prim.GetPath()}: {name} is {given.tolist()}")
+        return given
+
+    def numbers(self, name: str, default: Sequence[float]) -> npt.NDArray[np.float64]:
+        """Authored numbers, however many, or the default; a single one counts as one.
+
+        Raises:
+            StageError: If they are something else or not finite.
+        """
+        value = self.get(name, default)
+        try:
+            given = np.atleast_1d(np.array(value, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise self._wrong(name, value, "numbers") from None
+        if given.ndim != 1:
+            raise self._wrong(name, value, "numbers")
+        if not np.isfinite(given).all():
+            raise StageError(f"{self.prim.GetPath()}: {name} is {given.tolist()}")
+        return given
+
+    def token(self, name: str, default: str) -> str:
+        """Authored text, or the default.
+
+        Raises:
+            StageError: If it is something else.
+        """
+        value = self.get(name, default)
+        if isinstance(value, str):
+            return value
+        raise self._wrong(name, value, "text")
+
+    def _wrong(self, name: str, value: object, expected: str) -> StageError:
+        shown = " ".join(str(value).split())[:80]
+        return StageError(f"{self.prim.GetPath()}: {name} is {shown}, expected {expected}")
 
     def targets(self, name: str) -> list[Sdf.Path]:
         """Targets of an authored relationship, paths in prototypes resolved by OpenUSD."""
@@ -94,6 +180,10 @@ class Attributes:
     def use_prefix(self, *prefixes: str) -> None:
         """Mark all names with these prefixes as used."""
         self._unused = {name for name in self._unused if not name.startswith(prefixes)}
+
+    def used(self) -> tuple[str, ...]:
+        """Authored names that somebody asked for, sorted."""
+        return tuple(sorted(self.names - self._unused))
 
     def unused(self) -> list[str]:
         """Authored names that nobody asked for, sorted."""

@@ -87,7 +87,7 @@ def read_axes(reading: Reading, path: Sdf.Path, kind: str, descriptor: Any) -> l
         row = AxisRow(axis=AxisType(first + "XYZ".index(str(descriptor.axis))), name=name)
         instance = "angular" if kind == "Revolute" else "linear"
         if not _limit(path, row, descriptor.limit):
-            reading.report.add(
+            reading.report.correct(
                 path, "lower limit above upper limit: the joint is locked and has no degree of freedom"
             )
             return []

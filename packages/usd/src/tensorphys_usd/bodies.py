@@ -10,7 +10,6 @@ from pxr import Sdf
 
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.descriptors import Descriptors
-from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame
 from tensorphys_usd.stage import Reading
 
@@ -51,7 +50,7 @@ class StageBodies:
             self.paths.append(path)
             frame = reading.frame(path)
             if frame.sheared:
-                reading.report.add(
+                reading.report.correct(
                     path, "rigid body under a shearing transform: shear stays in its shapes and anchors"
                 )
             self.frames.append(frame)
@@ -59,7 +58,7 @@ class StageBodies:
             self.kinematic.append(bool(descriptor.kinematicBody))
             attributes = reading.attributes(path)
             attributes.use(*_READ_BY_OPENUSD)
-            for name, value in self._settings(path, attributes, reading).items():
+            for name, value in self._settings(attributes, reading).items():
                 self.columns.setdefault(name, []).append(value)
             self.columns.setdefault("starts_asleep", []).append(bool(descriptor.startsAsleep))
 
@@ -96,7 +95,7 @@ class StageBodies:
         return -1
 
     @staticmethod
-    def _settings(path: Sdf.Path, attributes: Attributes, reading: Reading) -> dict[str, Any]:
+    def _settings(attributes: Attributes, reading: Reading) -> dict[str, Any]:
         # Defaults of the vendor schema hold only where it is applied; without it there is no damping and no bound.
         applied = attributes.applied("PhysxRigidBodyAPI")
         infinite = float("inf")
@@ -105,13 +104,13 @@ class StageBodies:
         def vendor(name: str, where_applied: float, otherwise: float) -> float:
             return number(f"physxRigidBody:{name}", where_applied if applied else otherwise)
 
-        velocity, turning, local = _surface_velocity(path, attributes)
-        position_bits = int(attributes.get("physxRigidBody:lockedPosAxis", 0)) & 7
-        rotation_bits = int(attributes.get("physxRigidBody:lockedRotAxis", 0)) & 7
+        velocity, turning, local = _surface_velocity(attributes)
+        position_bits = attributes.integer("physxRigidBody:lockedPosAxis", 0) & 7
+        rotation_bits = attributes.integer("physxRigidBody:lockedRotAxis", 0) & 7
         settings = {
-            "linear_velocity": _vector(path, attributes, "physics:velocity"),
-            "angular_velocity": _vector(path, attributes, "physics:angularVelocity") * _RADIANS,
-            "disable_gravity": bool(attributes.get("physxRigidBody:disableGravity", False)),
+            "linear_velocity": attributes.vector("physics:velocity", (0.0, 0.0, 0.0)),
+            "angular_velocity": attributes.vector("physics:angularVelocity", (0.0, 0.0, 0.0)) * _RADIANS,
+            "disable_gravity": attributes.flag("physxRigidBody:disableGravity", False),
             "linear_damping": vendor("linearDamping", 0.0, 0.0),
             "angular_damping": vendor("angularDamping", 0.05, 0.0),
             "max_linear_velocity": vendor("maxLinearVelocity", infinite, infinite),
@@ -122,16 +121,16 @@ class StageBodies:
             "max_contact_impulse": vendor("maxContactImpulse", infinite, infinite),
             "sleep_threshold": number("physxRigidBody:sleepThreshold", 0.0),
             "stabilization_threshold": number("physxRigidBody:stabilizationThreshold", 0.0),
-            "position_iterations": int(attributes.get("physxRigidBody:solverPositionIterationCount", -1)),
-            "velocity_iterations": int(attributes.get("physxRigidBody:solverVelocityIterationCount", -1)),
-            "gyroscopic": bool(attributes.get("physxRigidBody:enableGyroscopicForces", True)),
-            "retain_forces": bool(attributes.get("physxRigidBody:retainAccelerations", False)),
-            "ccd": bool(attributes.get("physxRigidBody:enableCCD", False)),
-            "speculative_ccd": bool(attributes.get("physxRigidBody:enableSpeculativeCCD", False)),
+            "position_iterations": attributes.integer("physxRigidBody:solverPositionIterationCount", -1),
+            "velocity_iterations": attributes.integer("physxRigidBody:solverVelocityIterationCount", -1),
+            "gyroscopic": attributes.flag("physxRigidBody:enableGyroscopicForces", True),
+            "retain_forces": attributes.flag("physxRigidBody:retainAccelerations", False),
+            "ccd": attributes.flag("physxRigidBody:enableCCD", False),
+            "speculative_ccd": attributes.flag("physxRigidBody:enableSpeculativeCCD", False),
             "locked_axes": position_bits | rotation_bits << 3,
             "cfm_scale": number("physxRigidBody:cfmScale", float("nan")),
             "contact_slop_coefficient": number("physxRigidBody:contactSlopCoefficient", 0.0),
-            "solve_contact": bool(attributes.get("physxRigidBody:solveContact", True)),
+            "solve_contact": attributes.flag("physxRigidBody:solveContact", True),
             "surface_velocity": velocity,
             "surface_angular_velocity": turning,
             "surface_velocity_local": local,
@@ -141,21 +140,14 @@ class StageBodies:
         return settings
 
 
-def _surface_velocity(path: Sdf.Path, attributes: Attributes) -> tuple[Any, Any, bool]:
+def _surface_velocity(attributes: Attributes) -> tuple[Any, Any, bool]:
     """Velocity of the surface of a conveyor, 0 where there is none, and whether it is in body axes."""
     prefix = "physxSurfaceVelocity:"
     if not attributes.applied("PhysxSurfaceVelocityAPI"):
         return _ZERO, _ZERO, True
-    linear = _vector(path, attributes, f"{prefix}surfaceVelocity")
-    angular = _vector(path, attributes, f"{prefix}surfaceAngularVelocity") * _RADIANS
-    local = bool(attributes.get(f"{prefix}surfaceVelocityLocalSpace", True))
-    if not attributes.get(f"{prefix}surfaceVelocityEnabled", True):
+    linear = attributes.vector(f"{prefix}surfaceVelocity", (0.0, 0.0, 0.0))
+    angular = attributes.vector(f"{prefix}surfaceAngularVelocity", (0.0, 0.0, 0.0)) * _RADIANS
+    local = attributes.flag(f"{prefix}surfaceVelocityLocalSpace", True)
+    if not attributes.flag(f"{prefix}surfaceVelocityEnabled", True):
         return _ZERO, _ZERO, local
     return linear, angular, local
-
-
-def _vector(path: Sdf.Path, attributes: Attributes, name: str) -> Any:
-    value = np.array(attributes.get(name, (0.0, 0.0, 0.0)), dtype=np.float64)
-    if not np.isfinite(value).all():
-        raise StageError(f"{path}: {name} is {value.tolist()}")
-    return value

@@ -52,7 +52,7 @@ class StageCouplings:
         for instance in dict.fromkeys((*schemas, *attributes.spaces("physxMimicJoint:"))):
             prefix = f"physxMimicJoint:{instance}:"
             targets = attributes.targets(f"{prefix}referenceJoint")
-            token = str(attributes.get(f"{prefix}referenceJointAxis", "rotX"))
+            token = attributes.token(f"{prefix}referenceJointAxis", "rotX")
             numbers = {
                 "gearing": attributes.number(f"{prefix}gearing", 1.0),
                 "offset": attributes.number(f"{prefix}offset", 0.0),
@@ -68,7 +68,7 @@ class StageCouplings:
                 "offset": -attributes.number("newton:mimicCoef0", 0.0),
                 "natural_frequency": 0.0,
                 "damping_ratio": 0.0,
-                "enabled": bool(attributes.get("newton:mimicEnabled", True)),
+                "enabled": attributes.flag("newton:mimicEnabled", True),
             }
             self._follow(joint, path, "", attributes.targets("newton:mimicJoint"), "", numbers)
 
@@ -175,16 +175,17 @@ class StageCouplings:
         lower = attributes.number(f"{prefix}lowerLimit", float("-inf"))
         upper = attributes.number(f"{prefix}upperLimit", float("inf"))
         check_bounds(path, f"fixed tendon {name}", lower, upper)
-        enabled = bool(attributes.get(f"{prefix}tendonEnabled", True))
+        enabled = attributes.flag(f"{prefix}tendonEnabled", True)
         self.fixed_tendons.names.append(name)
         return self.fixed_tendons.add(path, lower=lower, upper=upper, enabled=enabled, **numbers)
 
     def _tendon_axis(self, joint: int, path: Sdf.Path, name: str, tendon: int | None) -> None:
         attributes = self._reading.attributes(path)
         prefix = f"physxTendon:{name}:"
-        gearing = _first(path, attributes, f"{prefix}gearing")
-        coefficient = _first(path, attributes, f"{prefix}forceCoefficient")
-        tokens = list(attributes.get(f"{prefix}jointAxis", ()))
+        gearing = _first(attributes, f"{prefix}gearing")
+        coefficient = _first(attributes, f"{prefix}forceCoefficient")
+        tokens = attributes.get(f"{prefix}jointAxis", ())
+        tokens = [tokens] if isinstance(tokens, str) else list(tokens)
         key = self._axis(joint, str(tokens[0]) if tokens else "rotX")
         if tendon is None:
             self._reading.report.add(path, f"fixed tendon {name} has no root: ignored")
@@ -221,12 +222,10 @@ class StageCouplings:
         columns["tendon"] = [number[row] for row in columns.get("tendon", ())]
 
 
-def _first(path: Sdf.Path, attributes: Attributes, name: str) -> float:
+def _first(attributes: Attributes, name: str) -> float:
     """First of an array of numbers, one per axis of a joint; tendons run over joints with one axis."""
-    values = np.atleast_1d(np.array(attributes.get(name, 1.0), dtype=np.float64)).ravel()
-    number = float(values[0]) if values.size else 1.0
-    _check_finite(path, name, {"value": number})
-    return number
+    values = attributes.numbers(name, (1.0,))
+    return float(values[0]) if values.size else 1.0
 
 
 def _check_finite(path: Sdf.Path, what: str, numbers: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.joints import StageJoints
+from tensorphys_usd.settings import scene_path
 from tensorphys_usd.shapes import StageShapes
 from tensorphys_usd.stage import Reading
 
@@ -44,7 +45,9 @@ class _Filters:
         self._shapes = shapes
         self._joints = joints
         self._articulations = articulations
-        self._shape_row = {path: row for row, path in enumerate(shapes.paths)}
+        self._shape_rows: dict[Sdf.Path, list[int]] = {}
+        for row, path in enumerate(shapes.paths):
+            self._shape_rows.setdefault(path, []).append(row)
         grouped: dict[int, list[int]] = {}
         for shape, body in enumerate(shapes.bodies):
             grouped.setdefault(body, []).append(shape)
@@ -73,8 +76,8 @@ class _Filters:
         return rows
 
     def _under(self, path: Sdf.Path) -> Rows:
-        if path in self._shape_row:
-            return np.array([self._shape_row[path]], np.int64)
+        if path in self._shape_rows:
+            return np.array(self._shape_rows[path], np.int64)
         tree = self._tree_of_path.get(path)
         if tree is not None:
             return np.concatenate([self.body(link.body) for link in tree.links])
@@ -89,6 +92,10 @@ class _Filters:
         for path, _ in self._descriptors.groups:
             self._reading.attributes(path).use_prefix("physics:")
         table = UsdPhysics.CollisionGroup.ComputeCollisionGroupTable(self._reading.stage)
+        scene = scene_path(self._descriptors)
+        inverted = scene is not None and self._reading.attributes(scene).flag(
+            "physxScene:invertCollisionGroupFilter", False
+        )
         members: dict[tuple[Any, ...], list[int]] = {}
         for row, descriptor in enumerate(self._shapes.descriptors):
             members.setdefault(tuple(descriptor.collisionGroups), []).append(row)
@@ -96,9 +103,27 @@ class _Filters:
         pairs = []
         for index, (groups, rows) in enumerate(sets):
             for others, other_rows in sets[index:]:
-                if any(not table.IsCollisionEnabled(a, b) for a in groups for b in others):
+                # Inverted, groups collide only where one lists the other; the table says which do not collide.
+                if any(table.IsCollisionEnabled(a, b) == inverted for a in groups for b in others):
                     pairs.append(_product(rows, other_rows))
         return pairs
+
+    def bits(self) -> list[Pairs]:
+        """Pairs of colliders whose MuJoCo bit masks let neither see the other; without masks all bits are 1."""
+        masks: dict[tuple[int, int], list[int]] = {}
+        for row, path in enumerate(self._shapes.paths):
+            attributes = self._reading.attributes(path)
+            mask = attributes.integer("mjc:contype", 1), attributes.integer("mjc:conaffinity", 1)
+            masks.setdefault(mask, []).append(row)
+        if masks.keys() <= {(1, 1)}:
+            return []
+        sets = [(mask, np.array(rows, np.int64)) for mask, rows in masks.items()]
+        return [
+            _product(rows, other_rows)
+            for index, (mask, rows) in enumerate(sets)
+            for other, other_rows in sets[index:]
+            if not (mask[0] & other[1] or other[0] & mask[1])
+        ]
 
     def joined(self) -> list[Pairs]:
         """Pairs of bodies that a joint keeps from colliding; inside a tree that is every link and its parent."""
@@ -135,7 +160,7 @@ def filtered_pairs(
     Two shapes of one body and two static shapes never collide anyway and are left out.
     """
     filters = _Filters(reading, descriptors, bodies, shapes, joints, articulations)
-    found = [*filters.authored(), *filters.groups(), *filters.joined()]
+    found = [*filters.authored(), *filters.groups(), *filters.bits(), *filters.joined()]
     if not found:
         return np.zeros((0, 2), np.int64)
     pairs = np.sort(np.concatenate(found), axis=1)

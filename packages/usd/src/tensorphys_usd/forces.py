@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from pxr import Sdf
 
 from tensorphys_spatial import quaternion_from_matrix
 from tensorphys_usd.bodies import StageBodies
@@ -28,13 +25,13 @@ def read_forces(reading: Reading, bodies: StageBodies) -> CouplingRows:
         if not any(str(name) == "PhysxForceAPI" for name in prim.GetPrimTypeInfo().GetAppliedAPISchemas()):
             continue
         attributes = reading.attributes(path)
-        mode = str(attributes.get("physxForce:mode", "acceleration"))
+        mode = attributes.token("physxForce:mode", "acceleration")
         if mode not in _MODES:
             raise StageError(f"{path}: physxForce:mode is {mode!r}, expected acceleration or force")
-        force = _vector(path, "physxForce:force", attributes.get("physxForce:force", (0.0, 0.0, 0.0)))
-        torque = _vector(path, "physxForce:torque", attributes.get("physxForce:torque", (0.0, 0.0, 0.0)))
-        enabled = bool(attributes.get("physxForce:forceEnabled", True))
-        world = bool(attributes.get("physxForce:worldFrameEnabled", False))
+        force = attributes.vector("physxForce:force", (0.0, 0.0, 0.0))
+        torque = attributes.vector("physxForce:torque", (0.0, 0.0, 0.0))
+        enabled = attributes.flag("physxForce:forceEnabled", True)
+        world = attributes.flag("physxForce:worldFrameEnabled", False)
         body = bodies.above(path)
         if body < 0:
             reading.report.add(path, "PhysxForceAPI on a prim of no moving body: ignored")
@@ -54,10 +51,3 @@ def read_forces(reading: Reading, bodies: StageBodies) -> CouplingRows:
             enabled=enabled,
         )
     return rows
-
-
-def _vector(path: Sdf.Path, name: str, value: Any) -> Any:
-    result = np.array(value, dtype=np.float64)
-    if not np.isfinite(result).all():
-        raise StageError(f"{path}: {name} is {result.tolist()}")
-    return result

@@ -146,7 +146,7 @@ class _Masses:
         else:
             mass = 1.0 / self._reading.kilograms_per_unit
             if moving:
-                self._reading.report.add(
+                self._reading.report.correct(
                     path, "body has neither a mass nor a collider with volume: 1 kg is used"
                 )
         if computed is not None:
@@ -159,7 +159,7 @@ class _Masses:
             radius = _POINT_RADIUS / self._reading.meters_per_unit
             computed = MassProperties(mass, centre, 0.4 * mass * radius * radius * np.eye(3))
             if moving:
-                self._reading.report.add(
+                self._reading.report.correct(
                     path, "body has no inertia and no collider with volume: a sphere of 0.1 m is used"
                 )
         return computed, authored.axes
@@ -171,7 +171,7 @@ class _Masses:
         diagonal = authored.diagonal.copy()
         degenerate = diagonal <= _DEGENERATE * diagonal.max()
         if degenerate.any():
-            self._reading.report.add(
+            self._reading.report.correct(
                 path,
                 f"physics:diagonalInertia {_text(diagonal)} has entries without weight: the largest is used",
             )

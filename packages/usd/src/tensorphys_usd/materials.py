@@ -56,12 +56,12 @@ class StageMaterials:
                     )
                 columns[column].append(value)
             columns["compliant_acceleration"].append(
-                bool(attributes.get("physxMaterial:compliantContactAccelerationSpring", False))
+                attributes.flag("physxMaterial:compliantContactAccelerationSpring", False)
             )
             for kind in ("friction", "restitution", "damping"):
-                token = str(attributes.get(f"physxMaterial:{kind}CombineMode", "average"))
+                token = attributes.token(f"physxMaterial:{kind}CombineMode", "average")
                 if token not in _COMBINE:
-                    reading.report.add(
+                    reading.report.correct(
                         path, f"physxMaterial:{kind}CombineMode {token!r} is unknown: average is used"
                     )
                 columns[f"{kind}_combine"].append(int(_COMBINE.get(token, CombineMode.AVERAGE)))
@@ -74,7 +74,7 @@ class StageMaterials:
         """Row of a collider's material, −1 where it has none."""
         known = [self.row[material] for material in descriptor.materials if material in self.row]
         if len(known) > 1:
-            reading.report.add(path, "several materials on one collider are not supported: the first is used")
+            reading.report.correct(path, "several materials on one collider are not supported: the first is used")
         return known[0] if known else self.default
 
     def _default(self, reading: Reading, descriptors: Descriptors) -> int:

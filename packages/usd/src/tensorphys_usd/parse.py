@@ -82,7 +82,8 @@ def parse_stage(
         require_scene: Whether a stage without a PhysicsScene is an error; if not, it gets standard gravity.
 
     Returns:
-        The scene; its `findings` say what was ignored, corrected or is not supported.
+        The scene; its `read`, `findings` and `corrected` say what of each prim was read, what was ignored, corrected
+        or is not supported, and what of that was corrected.
 
     Raises:
         StageError: If the stage cannot be opened, has no physics scene, or holds values that cannot be simulated; one
@@ -167,4 +168,6 @@ def _scene(
         shared=shared,
         overrides=overrides,
         findings=reading.report.pairs(),
+        corrected=reading.report.corrected(),
+        read=reading.read(),
     )

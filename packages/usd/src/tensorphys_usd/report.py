@@ -25,11 +25,15 @@ class Report:
     """Findings in the order in which they were made; equal ones are kept once."""
 
     def __init__(self) -> None:
-        self._findings: dict[Finding, None] = {}
+        self._findings: dict[Finding, bool] = {}
 
     def add(self, path: object, text: str) -> None:
-        """Add a finding about a prim."""
-        self._findings[Finding(str(path), text)] = None
+        """Add a finding about a prim: something that has no effect."""
+        self._findings.setdefault(Finding(str(path), text), False)
+
+    def correct(self, path: object, text: str) -> None:
+        """Add a finding about a prim: something is used in place of what the stage says."""
+        self._findings[Finding(str(path), text)] = True
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._findings)
@@ -40,6 +44,10 @@ class Report:
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Findings as (path, text), the form that a scene carries."""
         return tuple((finding.path, finding.text) for finding in self._findings)
+
+    def corrected(self) -> tuple[tuple[str, str], ...]:
+        """Findings that say what was used instead, as (path, text)."""
+        return tuple((finding.path, finding.text) for finding, used in self._findings.items() if used)
 
     def text(self) -> str:
         """All findings as lines; those that say the same of several prims share one line."""

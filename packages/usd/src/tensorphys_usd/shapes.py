@@ -119,7 +119,7 @@ class StageShapes:
         add["min_torsional_patch_radius"].append(
             attributes.number("physxCollision:minTorsionalPatchRadius", 0.0)
         )
-        add["hull_vertex_limit"].append(int(attributes.get("physxConvexHullCollision:hullVertexLimit", 64)))
+        add["hull_vertex_limit"].append(attributes.integer("physxConvexHullCollision:hullVertexLimit", 64))
 
     def _geometry(
         self, path: Sdf.Path, descriptor: Any, local: Frame, moving: bool, attributes: Attributes
@@ -186,7 +186,7 @@ class StageShapes:
     def _mesh(
         self, path: Sdf.Path, local: Frame, moving: bool, attributes: Attributes
     ) -> tuple[ShapeType, Array, Array, tuple[float, float, float], int] | None:
-        approximation = str(attributes.get("physics:approximation", "none"))
+        approximation = attributes.token("physics:approximation", "none")
         mesh = self._meshes.of_prim(path)
         if len(mesh.points) == 0 or (len(mesh.triangles) == 0 and approximation != "convexHull"):
             self._reading.report.add(path, "mesh collider without points or faces is left out")

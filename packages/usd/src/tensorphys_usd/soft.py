@@ -102,7 +102,7 @@ class StageSoft:
                 if str(schema) in _SIMULATIONS:
                     return _SIMULATIONS[str(schema)]
         kind = SoftKind.VOLUME_BODY
-        self._reading.report.add(
+        self._reading.report.correct(
             body.GetPath(), "deformable body without simulation geometry: taken for a volume"
         )
         return kind

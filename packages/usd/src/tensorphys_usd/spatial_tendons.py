@@ -68,7 +68,7 @@ class StageSpatialTendons:
         path, name = node
         attributes = self._reading.attributes(path)
         targets = attributes.targets(f"physxTendon:{name}:parentLink")
-        parent = str(attributes.get(f"physxTendon:{name}:parentAttachment", ""))
+        parent = attributes.token(f"physxTendon:{name}:parentAttachment", "")
         return (targets[0] if targets else Sdf.Path.emptyPath), parent
 
     def _tree(
@@ -94,7 +94,7 @@ class StageSpatialTendons:
         for column, value in numbers.items():
             if not np.isfinite(value):
                 raise StageError(f"{path}: {column} of the spatial tendon {name} is {value}")
-        enabled = bool(attributes.get(f"{prefix}tendonEnabled", True))
+        enabled = attributes.flag(f"{prefix}tendonEnabled", True)
         self.spatial_tendons.names.append(name)
         tendon = self.spatial_tendons.add(path, enabled=enabled, **numbers)
         queue = deque([(root, -1)])
@@ -108,12 +108,10 @@ class StageSpatialTendons:
         path, name = node
         attributes = self._reading.attributes(path)
         prefix = f"physxTendon:{name}:"
-        authored = np.array(attributes.get(f"{prefix}localPos", (0.0, 0.0, 0.0)), dtype=np.float64)
+        authored = attributes.vector(f"{prefix}localPos", (0.0, 0.0, 0.0))
         gearing = attributes.number(f"{prefix}gearing", 1.0)
-        if not (np.isfinite(authored).all() and np.isfinite(gearing)):
-            raise StageError(
-                f"{path}: localPos, gearing of the tendon attachment {name} are {authored.tolist()}, {gearing}"
-            )
+        if not np.isfinite(gearing):
+            raise StageError(f"{path}: gearing of the tendon attachment {name} is {gearing}")
         prim, base = self._reading.frame(path), self._bodies.frames[body]
         point = prim.translation + prim.linear @ authored
         rest = attributes.number(f"{prefix}restLength", float("-inf"))

@@ -119,6 +119,13 @@ class Reading:
             found = self._attributes[path] = Attributes(self.prim(path))
         return found
 
+    def read(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Authored physics properties that were used: (prim path, names), in stage order."""
+        last = len(self.order)
+        rows = ((path, attributes.used()) for path, attributes in self._attributes.items() if attributes.names)
+        ordered = sorted((self.order.get(path, last), str(path), names) for path, names in rows if names)
+        return tuple((path, names) for _, path, names in ordered)
+
     def frame(self, path: Sdf.Path) -> Frame:
         """World transform of a prim.
 
