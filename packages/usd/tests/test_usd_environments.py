@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdShade
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 
 from tensorphys_scene import Scene, Template, equal
 from tensorphys_usd import StageError, parse_stage
@@ -190,6 +190,61 @@ def test_materials_of_an_environment_and_of_all() -> None:
     assert set(template.materials.path) == {"/own", "/World/common"}
     friction = template.materials.dynamic_friction[template.shapes.material[-2:]]
     assert friction.tolist() == [0.5, 0.25]
+
+
+def test_an_unbound_material_is_another_template() -> None:
+    stage = stage_with([(0, 0, 0), (5, 0, 0), (0, 5, 0)], mass=[1.0, 2.0, 3.0])
+    for index in range(3):
+        material = UsdShade.Material.Define(stage, f"/World/envs/env_{index}/own")
+        UsdPhysics.MaterialAPI.Apply(material.GetPrim()).CreateDynamicFrictionAttr(0.5)
+        cube = UsdShade.MaterialBindingAPI.Apply(stage.GetPrimAtPath(f"/World/envs/env_{index}/cube"))
+        if index != 1:
+            cube.Bind(material, materialPurpose="physics")
+    scene = parse_stage(stage, environments="/World/envs/env_*")
+    assert scene.environments.template.tolist() == [0, 1, 0]
+    assert [template.shapes.material[3] for template in scene.templates] == [0, -1]
+    np.testing.assert_allclose(scene.overrides[0, "bodies.mass"][:, 1], (1.0, 3.0))
+    assert scene.templates[1].bodies.mass[1] == 2.0
+
+
+def test_friction_of_environments_differs_in_one_template() -> None:
+    stage = stage_with([(0, 0, 0), (5, 0, 0)])
+    for index in range(2):
+        root = f"/World/envs/env_{index}"
+        material = UsdShade.Material.Define(stage, f"{root}/own")
+        UsdPhysics.MaterialAPI.Apply(material.GetPrim()).CreateDynamicFrictionAttr(0.25 + index)
+        UsdShade.MaterialBindingAPI.Apply(stage.GetPrimAtPath(f"{root}/cube")).Bind(material)
+    scene = parse_stage(stage, environments="/World/envs/env_*")
+    assert len(scene.templates) == 1
+    assert list(scene.overrides) == [(0, "materials.dynamic_friction")]
+    np.testing.assert_allclose(scene.overrides[0, "materials.dynamic_friction"], [[0.25], [1.25]])
+
+
+@pytest.mark.parametrize(
+    ("differs", "templates"),
+    [("nothing", 1), ("sampled root transform", 1), ("place", 1), ("turn", 1), ("note", 1), ("target", 2)],
+)
+def test_only_equal_specs_are_read_once(differs: str, templates: int) -> None:
+    stage = stage_with([(0, 0, 0), (5, 0, 0), (0, 5, 0)])
+    root = UsdGeom.Xformable(stage.GetPrimAtPath("/World/envs/env_1"))
+    if differs == "sampled root transform":
+        root.GetOrderedXformOps()[0].Set(Gf.Vec3d(1, 2, 3), 4.0)
+    elif differs == "place":
+        UsdGeom.Xformable(stage.GetPrimAtPath("/World/envs/env_1/cube")).GetOrderedXformOps()[0].Set(
+            (9, 0, 0)
+        )
+    elif differs == "turn":
+        root.AddRotateZOp().Set(90.0)
+    elif differs == "note":
+        root.GetPrim().CreateAttribute("note", Sdf.ValueTypeNames.String).Set("xformOp:translate = (0, 0, 0)")
+    elif differs == "target":
+        weld = UsdPhysics.Joint(stage.GetPrimAtPath("/World/envs/env_1/robot/weld"))
+        weld.GetBody1Rel().SetTargets(["/World/envs/env_1/cube"])
+    parsed = [0, 0, 0] if differs == "nothing" else [0, 1, 0]
+    assert find_roots(stage, "/World/envs/env_*").source.tolist() == parsed
+    scene = parse_stage(stage, environments="/World/envs/env_*")
+    assert len(scene.templates) == templates
+    assert bool(scene.overrides) == (differs in ("place", "turn"))
 
 
 def test_parsing_environments_is_linear(scene_of: Callable[..., Scene]) -> None:

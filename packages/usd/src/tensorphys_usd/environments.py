@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +14,7 @@ from pxr import Sdf
 
 from tensorphys_scene import Environments, SoftData, SoftKind, Template
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.likeness import differences, equal_groups
 from tensorphys_usd.roots import EnvironmentRoots
 from tensorphys_usd.rows import StageRows, TableRows
 from tensorphys_usd.stage import Reading
@@ -20,8 +22,6 @@ from tensorphys_usd.stage import Reading
 IntArray = npt.NDArray[np.int64]
 
 OUTSIDE = -1
-# Relative difference below which two authored numbers are one: subtracting origins costs a few roundings.
-_SAME = 1e-9
 
 
 class Roots:
@@ -74,13 +74,27 @@ class Roots:
             return ("", *(str(path) for path in self._reading.paths))
         root = self.paths[environment]
         start = self._reading.order[root]
-        length = len(str(root))
-        result = []
-        for path in self._reading.paths[start:]:
-            if not path.HasPrefix(root):
+        length, below = len(str(root)), f"{root}/"
+        result = [""]
+        for path in itertools.islice(self._reading.paths, start + 1, None):
+            text = str(path)
+            if not text.startswith(below):
                 break
-            result.append(str(path)[length:])
+            result.append(text[length:])
         return tuple(result)
+
+    def places(self, paths: Sequence[Sdf.Path], environments: IntArray) -> IntArray:
+        """Depth-first positions of prims, counted from the roots of their environments; −1 − position outside of them."""
+        order = self._reading.order
+        position = np.array([order.get(path, -1) for path in paths], np.int64)
+        if not self.paths:
+            return position
+        start = np.append([order.get(path, -1) for path in self.paths], -1)[environments]
+        inside = [
+            environment != OUTSIDE and path.HasPrefix(self.paths[environment])
+            for path, environment in zip(paths, environments.tolist(), strict=True)
+        ]
+        return np.where(np.array(inside, bool), position - start, -1 - position)
 
 
 @dataclass
@@ -93,18 +107,6 @@ class _Part:
     names: dict[str, tuple[Any, ...]]
     meshes: tuple[int, ...]
     pairs: npt.NDArray[np.int32]
-
-    def signature(self) -> tuple[Any, ...]:
-        """What must be equal for two environments to share a template; floats may differ."""
-        names = [
-            tuple(item.digest if isinstance(item, SoftData) else item for item in items)
-            for items in self.names.values()
-        ]
-        parts: list[Any] = [self.prims, *names, self.meshes, self.pairs.tobytes()]
-        for table, columns in self.columns.items():
-            parts.append(self.paths[table])
-            parts.extend(values.tobytes() for values in columns.values() if values.dtype.kind != "f")
-        return tuple(parts)
 
 
 class Splitter:
@@ -144,8 +146,28 @@ class Splitter:
             environment = self._of[name][order]
             local[order] = np.arange(len(order)) - self._starts[name][environment + 1]
             self._local[name] = local
+        self._places: dict[str, IntArray] = {}
         self._shift()
         self._split_pairs()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all tables."""
+        return tuple(self._of)
+
+    def table(self, name: str) -> TableRows:
+        """Rows of a table for the whole stage."""
+        return self._rows.table(name)
+
+    def prims(self, environment: int) -> tuple[str, ...]:
+        """Relative paths of all prims of an environment; outside of all nothing but a root."""
+        return self._roots.prims(environment) if environment != OUTSIDE else ("",)
+
+    def places(self, name: str, rows: IntArray) -> IntArray:
+        """Where the prims of rows stand below the root of their environment, in depth-first order."""
+        if name not in self._places:
+            self._places[name] = self._roots.places(self.table(name).paths, self._of[name])
+        return self._places[name][rows]
 
     def _by_path(self, table: TableRows) -> IntArray:
         return np.array([self._roots.of(path) for path in table.paths], np.int64)
@@ -250,7 +272,8 @@ class Splitter:
         same = place[:, 0] == place[:, 1]
         kept, place = pairs[same], place[same, 0]
         order = np.argsort(place, kind="stable")
-        self._pairs = kept[order]
+        local = np.sort(self._local["shapes"][kept[order]], axis=1)
+        self._pairs = local.astype(np.int32).reshape(-1, 2)
         self._pair_starts = np.searchsorted(place[order], np.arange(-1, self._roots.count + 1))
 
     def part(self, environment: int) -> _Part:
@@ -259,24 +282,21 @@ class Splitter:
         paths: dict[str, tuple[str, ...]] = {}
         for name in self._of:
             table = self._rows.table(name)
-            rows = self._rows_of(name, environment)
-            columns[name] = {column: values[rows] for column, values in table.columns.items()}
+            rows = self.rows_of(name, environment)
+            columns[name] = {column: self.local(name, column, rows) for column in table.columns}
             paths[name] = tuple(self._roots.relative(environment, table.paths[row]) for row in rows)
-            for column, target in table.references.items():
-                columns[name][column] = self._localised(columns[name][column], target)
         shapes = columns["shapes"]
         for table in (shapes, columns["face_materials"]):
             table["material"] = _index_into(self._used_materials(environment), table["material"])
         meshes = np.unique(shapes["mesh"][shapes["mesh"] >= 0]).astype(np.int64)
         shapes["mesh"] = _index_into(meshes, shapes["mesh"])
-        pairs = self._pairs[self._pair_starts[environment + 1] : self._pair_starts[environment + 2]]
         return _Part(
-            prims=self._roots.prims(environment) if environment != OUTSIDE else ("",),
+            prims=self.prims(environment),
             paths=paths,
             columns=columns,
             names=self._names(environment),
             meshes=tuple(meshes.tolist()),
-            pairs=np.sort(self._local["shapes"][pairs], axis=1).astype(np.int32).reshape(-1, 2),
+            pairs=self.pairs(environment),
         )
 
     def _names(self, environment: int) -> dict[str, tuple[Any, ...]]:
@@ -284,7 +304,7 @@ class Splitter:
         for table in self._of:
             names = self._rows.table(table).names
             if names is not None:
-                result[table] = tuple(names[row] for row in self._rows_of(table, environment))
+                result[table] = tuple(names[row] for row in self.rows_of(table, environment))
         result["soft_prims"] = tuple(self._relative_data(environment, data) for data in result["soft_prims"])
         return result
 
@@ -295,11 +315,18 @@ class Splitter:
         targets = {name: tuple(relative(path) for path in paths) for name, paths in data.targets.items()}
         return replace(data, targets=targets, material=relative(data.material))
 
-    def _localised(self, index: npt.NDArray[Any], target: str) -> npt.NDArray[Any]:
-        result = np.full(index.shape, -1, np.int32)
-        given = index >= 0
-        result[given] = self._local[target][index[given]]
-        return result
+    def local(self, name: str, column: str, rows: IntArray) -> npt.NDArray[Any]:
+        """Values of a column, references counted within their environment."""
+        table = self.table(name)
+        values = table.columns[column][rows]
+        target = table.references.get(column)
+        if target is None:
+            return values
+        return np.where(values >= 0, np.append(self._local[target], -1)[values], -1).astype(np.int32)
+
+    def pairs(self, environment: int) -> npt.NDArray[np.int32]:
+        """Filtered pairs of local shapes."""
+        return self._pairs[self._pair_starts[environment + 1] : self._pair_starts[environment + 2]]
 
     def _used_materials(self, environment: int) -> IntArray:
         """Materials of an environment: those below its root and those that its shapes use."""
@@ -308,7 +335,7 @@ class Splitter:
         faces = self._rows.face_materials.columns["material"][self._members("face_materials", environment)]
         return np.unique(np.concatenate((inside, used[used >= 0].astype(np.int64), faces.astype(np.int64))))
 
-    def _rows_of(self, name: str, environment: int) -> IntArray:
+    def rows_of(self, name: str, environment: int) -> IntArray:
         """Rows of a table that an environment's template holds, materials of others that it uses included."""
         if name == "materials":
             return self._used_materials(environment)
@@ -332,6 +359,20 @@ class Splitter:
             return np.zeros(0, np.int64)
         starts = self._starts[name]
         return self._order[name][starts[environment + 1] : starts[environment + 2]]
+
+    def row_counts(self, name: str, environments: IntArray) -> IntArray:
+        """Number of rows of a table that each environment holds."""
+        if name in ("materials", "soft_prims") and self.table(name).count:
+            return np.array([len(self.rows_of(name, int(environment))) for environment in environments])
+        starts = self._starts[name]
+        return np.asarray(starts[environments + 2] - starts[environments + 1])
+
+    def rows_of_all(self, name: str, environments: IntArray) -> IntArray:
+        """Rows of a table of environments that hold equally many, shape [environments, rows]."""
+        if name in ("materials", "soft_prims") and self.table(name).count:
+            return np.stack([self.rows_of(name, int(environment)) for environment in environments])
+        count = int(self.row_counts(name, environments[:1])[0])
+        return self._order[name][self._starts[name][environments + 1][:, None] + np.arange(count)]
 
     def template(self, part: _Part) -> Template:
         """A template of a part."""
@@ -366,38 +407,16 @@ def split(
 ) -> tuple[tuple[Template, ...], Environments, Template, dict[tuple[int, str], npt.NDArray[np.float64]]]:
     """Templates, environments, shared shapes and per-environment columns of a stage."""
     splitter = Splitter(reading, roots, rows)
-    parts = {int(environment): splitter.part(int(environment)) for environment in np.unique(roots.source)}
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for environment, part in parts.items():
-        groups.setdefault(part.signature(), []).append(environment)
     template_of = np.zeros(roots.count, np.int32)
     templates = []
     overrides: dict[tuple[int, str], npt.NDArray[np.float64]] = {}
-    for index, members in enumerate(groups.values()):
+    for index, members in enumerate(equal_groups(splitter, np.unique(roots.source))):
         users = np.flatnonzero(np.isin(roots.source, members))
         template_of[users] = index
-        templates.append(splitter.template(parts[members[0]]))
+        templates.append(splitter.template(splitter.part(int(members[0]))))
         row_of_user = np.searchsorted(members, roots.source[users])
-        for name, values in _differences([parts[environment] for environment in members]).items():
+        for name, values in differences(splitter, members).items():
             overrides[index, name] = values[row_of_user]
     shared = splitter.template(splitter.part(OUTSIDE)) if roots.paths else Template()
     environments = Environments(path=roots.names(), template=template_of, origin=roots.origins)
     return tuple(templates), environments, shared, overrides
-
-
-def _differences(parts: Sequence[_Part]) -> dict[str, npt.NDArray[np.float64]]:
-    """Float columns that differ between environments of one template, one row an environment."""
-    result: dict[str, npt.NDArray[np.float64]] = {}
-    if len(parts) < 2:
-        return result
-    for table, columns in parts[0].columns.items():
-        for column, first in columns.items():
-            if first.dtype.kind != "f" or not first.size:
-                continue
-            stacked = np.stack([part.columns[table][column] for part in parts])
-            with np.errstate(invalid="ignore"):
-                close = np.abs(stacked - first) <= _SAME * (1.0 + np.abs(first))
-            same = close | (stacked == first) | (np.isnan(stacked) & np.isnan(first))
-            if not same.all():
-                result[f"{table}.{column}"] = stacked
-    return result
