@@ -1,0 +1,229 @@
+"""The whole solve of a body by one group of lanes: Newton, preconditioned conjugate gradients, line search.
+
+Bodies are independent: a group leaves its loops when its own body is solved, nothing returns to the host, and the
+result of a body does not depend on what else is solved beside it.
+"""
+
+import warp as wp
+
+from tensorphys_fem._kernels.elements import element_dilatation, patch_mean, write_element_force
+from tensorphys_fem._kernels.lanes import barrier, group_sum, lane, lane_count
+from tensorphys_fem._kernels.linear import patch_product, row_product, write_row
+from tensorphys_fem._kernels.nodes import matrix_norm, node_load, node_residual
+from tensorphys_fem._kernels.structs import TET, Limits, Loads, Materials, Mesh, Work
+from tensorphys_fem._kernels.tangents import write_element_tangent
+
+wp.set_module_options({"enable_backward": False})
+
+_ZERO = wp.constant(wp.float64(0.0))
+_HALF = wp.constant(wp.float64(0.5))
+# A residual is compared with the loads and with this part of the first residual, squared.
+_FIRST_PART = wp.constant(wp.float64(1e-4))
+
+
+@wp.func
+def body_residual(
+    mesh: Mesh,
+    materials: Materials,
+    loads: Loads,
+    work_inout: Work,
+    increment: wp.array[wp.vec3d],
+    patches: int,
+    body: int,
+):
+    """Forces of the elements of a body, and the residual at its nodes."""
+    first = mesh.element_start[body]
+    end = mesh.element_start[body + 1]
+    if patches != 0:
+        for e in range(first + lane(), end, lane_count()):
+            if mesh.element_kind[e] == TET:
+                work_inout.dilatation[e] = element_dilatation(mesh, materials, work_inout, increment, e)
+        barrier()
+        for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+            work_inout.patch_dilatation[i] = patch_mean(mesh, work_inout, i)
+        barrier()
+    for e in range(first + lane(), end, lane_count()):
+        write_element_force(mesh, materials, work_inout, increment, patches, e)
+    barrier()
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        left = node_residual(mesh, materials, loads, work_inout, increment, i)
+        if work_inout.driven[i] != 0:
+            work_inout.reaction[i] = wp.vec3(-left)
+            left = wp.vec3d()
+        work_inout.residual[i] = left
+    barrier()
+
+
+@wp.func
+def _assemble(mesh: Mesh, materials: Materials, work_inout: Work, patches: int, body: int):
+    for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
+        write_element_tangent(mesh, materials, work_inout, work_inout.increment, patches, e)
+    barrier()
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        write_row(mesh, materials, work_inout, i)
+    barrier()
+
+
+@wp.func
+def _residual_norm(mesh: Mesh, work: Work, body: int) -> wp.float64:
+    total = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        total += matrix_norm(work.inverse_diagonal[i], work.residual[i])
+    return group_sum(total)
+
+
+@wp.func
+def _load_norm(mesh: Mesh, materials: Materials, loads: Loads, work: Work, body: int) -> wp.float64:
+    total = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        total += matrix_norm(work.inverse_diagonal[i], node_load(mesh, materials, loads, work, i))
+    return group_sum(total)
+
+
+@wp.func
+def _start_linear(mesh: Mesh, work_inout: Work, body: int) -> wp.float64:
+    """x = 0, r the residual, z = D⁻¹ r, p = z; returns r · z."""
+    total = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        r = wp.vec3(work_inout.residual[i])
+        z = work_inout.inverse_diagonal[i] * r
+        work_inout.x[i] = wp.vec3()
+        work_inout.r[i] = r
+        work_inout.p[i] = z
+        total += wp.float64(wp.dot(r, z))
+    return group_sum(total)
+
+
+@wp.func
+def _product(mesh: Mesh, work_inout: Work, patches: int, body: int) -> wp.float64:
+    """q = A p; returns p · q."""
+    first = mesh.node_start[body]
+    end = mesh.node_start[body + 1]
+    if patches != 0:
+        for i in range(first + lane(), end, lane_count()):
+            work_inout.patch_value[i] = patch_product(mesh, work_inout, work_inout.p, i)
+        barrier()
+    total = _ZERO
+    for i in range(first + lane(), end, lane_count()):
+        q = row_product(mesh, work_inout, work_inout.p, patches, i)
+        work_inout.q[i] = q
+        total += wp.float64(wp.dot(work_inout.p[i], q))
+    return group_sum(total)
+
+
+@wp.func
+def _advance(mesh: Mesh, work_inout: Work, alpha: float, body: int) -> wp.float64:
+    """x += α p, r −= α q, z = D⁻¹ r; returns r · z."""
+    total = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        work_inout.x[i] = work_inout.x[i] + alpha * work_inout.p[i]
+        r = work_inout.r[i] - alpha * work_inout.q[i]
+        z = work_inout.inverse_diagonal[i] * r
+        work_inout.r[i] = r
+        work_inout.z[i] = z
+        total += wp.float64(wp.dot(r, z))
+    return group_sum(total)
+
+
+@wp.func
+def _solve_linear(mesh: Mesh, work_inout: Work, limits: Limits, goal: wp.float64, body: int) -> int:
+    """Preconditioned conjugate gradients until r · z is below the goal; returns the iterations made."""
+    rz = _start_linear(mesh, work_inout, body)
+    count = int(0)
+    barrier()
+    while count < limits.linear_iterations and rz > goal:
+        pq = _product(mesh, work_inout, limits.patches, body)
+        if not (pq > _ZERO):
+            break
+        following = _advance(mesh, work_inout, float(rz / pq), body)
+        beta = float(following / rz)
+        for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+            work_inout.p[i] = work_inout.z[i] + beta * work_inout.p[i]
+        barrier()
+        rz = following
+        count += 1
+    return count
+
+
+@wp.func
+def _slope(mesh: Mesh, work: Work, body: int) -> wp.float64:
+    total = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        total += wp.dot(work.residual[i], wp.vec3d(work.x[i]))
+    return group_sum(total)
+
+
+@wp.func
+def shorter_step(alpha: wp.float64, slope: wp.float64, reached: wp.float64) -> wp.float64:
+    """Next length of a line search whose slope went from `slope` to `reached`, which is negative or not finite."""
+    if not wp.isfinite(reached):
+        return wp.float64(0.2) * alpha
+    return alpha * wp.clamp(slope / (slope - reached), wp.float64(0.1), wp.float64(0.6))
+
+
+@wp.func
+def step_accepted(slope: wp.float64, reached: wp.float64) -> bool:
+    """The force along the direction has not turned by more than half of what it was."""
+    return wp.isfinite(reached) and reached >= -_HALF * slope
+
+
+@wp.func
+def _search(
+    mesh: Mesh, materials: Materials, loads: Loads, work_inout: Work, limits: Limits, body: int
+):
+    """Go along x until the force along it has vanished or turned by less than half; moves the increment."""
+    slope = _slope(mesh, work_inout, body)
+    alpha = wp.float64(1.0)
+    for trial in range(limits.search_iterations + 1):
+        for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+            work_inout.trial[i] = work_inout.increment[i] + alpha * wp.vec3d(work_inout.x[i])
+        barrier()
+        body_residual(mesh, materials, loads, work_inout, work_inout.trial, limits.patches, body)
+        reached = _slope(mesh, work_inout, body)
+        if step_accepted(slope, reached):
+            break
+        if trial < limits.search_iterations:
+            alpha = shorter_step(alpha, slope, reached)
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        work_inout.increment[i] = work_inout.trial[i]
+    barrier()
+
+
+@wp.kernel
+def solve_bodies(
+    mesh: Mesh,
+    materials: Materials,
+    loads: Loads,
+    limits: Limits,
+    # outputs
+    work_inout: Work,
+):
+    body = wp.tid() / lane_count()
+    body_residual(mesh, materials, loads, work_inout, work_inout.increment, limits.patches, body)
+    linear = int(0)
+    newton = int(0)
+    norm = _ZERO
+    scale = _ZERO
+    solved = int(0)
+    while newton < limits.newton_iterations and solved == 0:
+        _assemble(mesh, materials, work_inout, limits.patches, body)
+        norm = _residual_norm(mesh, work_inout, body)
+        if newton == 0:
+            scale = _load_norm(mesh, materials, loads, work_inout, body) + _FIRST_PART * norm
+        goal = limits.tolerance * limits.tolerance * scale
+        if norm <= goal:
+            solved = 1
+        else:
+            wanted = wp.max(limits.linear_tolerance * limits.linear_tolerance * norm, wp.float64(0.1) * goal)
+            linear += _solve_linear(mesh, work_inout, limits, wanted, body)
+            _search(mesh, materials, loads, work_inout, limits, body)
+            norm = _residual_norm(mesh, work_inout, body)
+            if norm <= goal:
+                solved = 1
+            newton += 1
+    if lane() == 0:
+        work_inout.residual_norm[body] = wp.sqrt(norm)
+        work_inout.load_norm[body] = wp.sqrt(scale)
+        work_inout.newton_count[body] = newton
+        work_inout.linear_count[body] = linear
+        work_inout.status[body] = 1 - solved

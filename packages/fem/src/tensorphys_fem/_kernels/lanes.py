@@ -1,0 +1,63 @@
+"""A group of lanes that works on one body or chunk: the threads of a block on CUDA, one thread on the CPU.
+
+A kernel is launched with `lane_count` threads a group (`block_dim`), runs its loops as
+`for i in range(first + lane(), end, lane_count())` and meets at `barrier()`. `group_sum` adds in a fixed order and
+gives every lane the same bits.
+"""
+
+import warp as wp
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    return int(threadIdx.x);
+#else
+    return 0;
+#endif
+""")
+def lane() -> int: ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    return int(blockDim.x);
+#else
+    return 1;
+#endif
+""")
+def lane_count() -> int: ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    __syncthreads();
+#endif
+""")
+def barrier(): ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    __shared__ double partial[32];
+    for (int offset = 16; offset > 0; offset >>= 1)
+        value += __shfl_xor_sync(0xffffffffu, value, offset);
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0)
+        partial[threadIdx.x >> 5] = value;
+    __syncthreads();
+    double sum = 0.0;
+    for (int warp = 0; warp < int(blockDim.x >> 5); ++warp)
+        sum += partial[warp];
+    return sum;
+#else
+    return value;
+#endif
+""")
+def group_sum(value: wp.float64) -> wp.float64: ...
+
+
+@wp.func
+def group_sum3(value: wp.vec3d) -> wp.vec3d:
+    return wp.vec3d(group_sum(value[0]), group_sum(value[1]), group_sum(value[2]))

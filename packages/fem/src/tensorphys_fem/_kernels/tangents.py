@@ -1,0 +1,251 @@
+"""Tangents of elements in float32, positive semi-definite by construction.
+
+In the basis of the singular vectors of F the tangent of an isotropic law is a 3×3 block over the stretches and, for
+each pair of axes, one value for the symmetric and one for the antisymmetric mode [Xu, Sin, Zhu & Barbič 2015,
+Smith, de Goes & Kim 2019]; each of them is projected by itself. The conserving scheme takes half of the tangent at
+the end of the step. Only the search direction depends on it, never the solution.
+"""
+
+import warp as wp
+
+from tensorphys_fem._kernels.constitutive import lame, patch_fraction
+from tensorphys_fem._kernels.elements import (
+    bending_stiffness,
+    element_pressure,
+    gradient_after,
+    viscous_rate,
+)
+from tensorphys_fem._kernels.structs import (
+    CONSERVING,
+    COROTATIONAL,
+    HINGE,
+    STABLE_NEO_HOOKEAN,
+    TET,
+    Materials,
+    Mesh,
+    Work,
+)
+from tensorphys_fem._kernels.thin import hinge_gradient, plane_stress_lambda
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.struct
+class Modes:
+    """A tangent in the singular basis.
+
+    `stretch` is the block over the diagonal, entry k of `symmetric` and `twist` belongs to the two other axes, and
+    `gradient` is the derivative of the dilatation by the stretches.
+    """
+
+    stretch: wp.mat33
+    symmetric: wp.vec3
+    twist: wp.vec3
+    gradient: wp.vec3
+
+
+@wp.func
+def _positive(m: wp.mat33) -> wp.mat33:
+    vectors, values = wp.eig3(m)
+    values = wp.vec3(wp.max(values[0], 0.0), wp.max(values[1], 0.0), wp.max(values[2], 0.0))
+    return vectors * wp.diag(values) * wp.transpose(vectors)
+
+
+@wp.func
+def _twist_ratio(first: float, second: float, shear: float, pressure: float) -> float:
+    """Antisymmetric mode of the co-rotational law, without the pole of a stretch sum of zero."""
+    total = first + second
+    return 2.0 * shear + (2.0 * pressure - 4.0 * shear) / wp.max(total, 1e-2)
+
+
+@wp.func
+def corotational_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: float) -> Modes:
+    modes = Modes()
+    two = 2.0 * shear
+    modes.stretch = wp.mat33(two + bulk, bulk, bulk, bulk, two + bulk, bulk, bulk, bulk, two + bulk)
+    modes.symmetric = wp.vec3(two, two, two)
+    modes.twist = wp.vec3(
+        _twist_ratio(sigma[1], sigma[2], shear, pressure),
+        _twist_ratio(sigma[0], sigma[2], shear, pressure),
+        _twist_ratio(sigma[0], sigma[1], shear, pressure),
+    )
+    modes.gradient = wp.vec3(1.0, 1.0, 1.0)
+    return modes
+
+
+@wp.func
+def neo_hookean_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: float) -> Modes:
+    modes = Modes()
+    first = wp.dot(sigma, sigma) + 1.0
+    factor = shear * (1.0 - 1.0 / first)
+    total = pressure - 0.75 * shear
+    cof = wp.vec3(sigma[1] * sigma[2], sigma[0] * sigma[2], sigma[0] * sigma[1])
+    block = (2.0 * shear / (first * first)) * wp.outer(sigma, sigma) + bulk * wp.outer(cof, cof)
+    block += wp.diag(wp.vec3(factor, factor, factor))
+    s = total * sigma
+    modes.stretch = _positive(block + wp.mat33(0.0, s[2], s[1], s[2], 0.0, s[0], s[1], s[0], 0.0))
+    modes.symmetric = wp.vec3(factor, factor, factor) - s
+    modes.twist = wp.vec3(factor, factor, factor) + s
+    modes.gradient = cof
+    return modes
+
+
+@wp.func
+def kirchhoff_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: float) -> Modes:
+    modes = Modes()
+    square = wp.cw_mul(sigma, sigma)
+    cross = wp.vec3(sigma[1] * sigma[2], sigma[0] * sigma[2], sigma[0] * sigma[1])
+    total = square[0] + square[1] + square[2]
+    ones = wp.vec3(1.0, 1.0, 1.0)
+    block = wp.diag(shear * (3.0 * square - ones) + pressure * ones) + bulk * wp.outer(sigma, sigma)
+    modes.stretch = _positive(block)
+    pair = (total - 1.0) * ones - square
+    modes.symmetric = shear * (pair + cross) + pressure * ones
+    modes.twist = shear * (pair - cross) + pressure * ones
+    modes.gradient = sigma
+    return modes
+
+
+@wp.func
+def membrane_modes(sigma: wp.vec3, shear: float, bulk: float) -> Modes:
+    """Modes of a membrane; the third axis is its normal, along which stress alone gives stiffness."""
+    modes = Modes()
+    two = 2.0 * shear
+    pressure = bulk * (sigma[0] + sigma[1] - 2.0)
+    modes.stretch = wp.mat33(two + bulk, bulk, 0.0, bulk, two + bulk, 0.0, 0.0, 0.0, 0.0)
+    across = wp.vec3(
+        (two * (sigma[1] - 1.0) + pressure) / wp.max(sigma[1], 1e-2),
+        (two * (sigma[0] - 1.0) + pressure) / wp.max(sigma[0], 1e-2),
+        0.0,
+    )
+    modes.symmetric = across + wp.vec3(0.0, 0.0, two)
+    modes.twist = across + wp.vec3(0.0, 0.0, _twist_ratio(sigma[0], sigma[1], shear, pressure))
+    return modes
+
+
+@wp.func
+def mode_block(basis: wp.mat33, modes: Modes, a: wp.vec3, b: wp.vec3) -> wp.mat33:
+    """Block of two nodes whose gradients in the right singular basis are a and b."""
+    plus = 0.5 * (modes.symmetric + modes.twist)
+    minus = 0.5 * (modes.symmetric - modes.twist)
+    m = modes.stretch
+    k = wp.mat33(
+        m[0, 0] * a[0] * b[0] + plus[2] * a[1] * b[1] + plus[1] * a[2] * b[2],
+        m[0, 1] * a[0] * b[1] + minus[2] * a[1] * b[0],
+        m[0, 2] * a[0] * b[2] + minus[1] * a[2] * b[0],
+        m[1, 0] * a[1] * b[0] + minus[2] * a[0] * b[1],
+        m[1, 1] * a[1] * b[1] + plus[2] * a[0] * b[0] + plus[0] * a[2] * b[2],
+        m[1, 2] * a[1] * b[2] + minus[0] * a[2] * b[1],
+        m[2, 0] * a[2] * b[0] + minus[1] * a[0] * b[2],
+        m[2, 1] * a[2] * b[1] + minus[0] * a[1] * b[2],
+        m[2, 2] * a[2] * b[2] + plus[1] * a[0] * b[0] + plus[0] * a[1] * b[1],
+    )
+    return basis * k * wp.transpose(basis)
+
+
+@wp.func
+def _solid_modes(
+    mesh: Mesh,
+    materials: Materials,
+    work: Work,
+    increment: wp.array[wp.vec3d],
+    patches: int,
+    e: int,
+    sigma: wp.vec3,
+) -> Modes:
+    body = mesh.element_body[e]
+    law = materials.law[body]
+    poisson = wp.float64(materials.poissons_ratio[body])
+    moduli = lame(wp.float64(materials.youngs_modulus[body]), poisson, law)
+    pressure = float(element_pressure(mesh, materials, work, increment, patches, e))
+    shear = float(moduli[0])
+    bulk = float(moduli[1])
+    if patches != 0:
+        bulk *= 1.0 - float(patch_fraction(poisson))
+    modes = Modes()
+    if law == COROTATIONAL:
+        modes = corotational_modes(sigma, shear, bulk, pressure)
+    elif law == STABLE_NEO_HOOKEAN:
+        modes = neo_hookean_modes(sigma, shear, bulk, pressure)
+    else:
+        modes = kirchhoff_modes(sigma, shear, bulk, pressure)
+    return modes
+
+
+@wp.func
+def _damped_modes(modes_in: Modes, shear: float, bulk: float, scale: float, rate: float, across: float) -> Modes:
+    """Clip negative values, halve in the conserving scheme (`scale`), add the viscous part."""
+    modes = modes_in
+    zero = wp.vec3()
+    viscous = 2.0 * shear * rate
+    modes.stretch = scale * modes.stretch + rate * bulk * wp.outer(
+        wp.vec3(1.0, 1.0, across), wp.vec3(1.0, 1.0, across)
+    )
+    modes.stretch += wp.diag(wp.vec3(viscous, viscous, viscous * across))
+    modes.symmetric = scale * wp.max(modes.symmetric, zero) + wp.vec3(viscous * across, viscous * across, viscous)
+    modes.twist = scale * wp.max(modes.twist, zero)
+    return modes
+
+
+@wp.func
+def _write_hinge_tangent(
+    mesh: Mesh, materials: Materials, work_inout: Work, increment: wp.array[wp.vec3d], e: int, scale: float
+):
+    n = mesh.element_nodes[e]
+    body = mesh.element_body[e]
+    a = work_inout.start[n[0]] + increment[n[0]]
+    b = work_inout.start[n[1]] + increment[n[1]]
+    c = work_inout.start[n[2]] + increment[n[2]]
+    d = work_inout.start[n[3]] + increment[n[3]]
+    ga, gb, gc, gd = hinge_gradient(a, b, c, d)
+    factor = scale + float(viscous_rate(materials, work_inout, body))
+    stiffness = factor * float(bending_stiffness(materials, body) * mesh.element_measure[e])
+    rows = wp.matrix_from_rows(wp.vec3(ga), wp.vec3(gb), wp.vec3(gc), wp.vec3(gd))
+    index = int(0)
+    for i in range(4):
+        for j in range(i, 4):
+            work_inout.element_block[e, index] = stiffness * wp.outer(rows[i], rows[j])
+            index += 1
+
+
+@wp.func
+def write_element_tangent(
+    mesh: Mesh, materials: Materials, work_inout: Work, increment: wp.array[wp.vec3d], patches: int, e: int
+):
+    """The ten blocks of an element (upper triangle over its nodes) and, with patches, its dilatation gradient."""
+    kind = mesh.element_kind[e]
+    body = mesh.element_body[e]
+    scale = float(1.0)
+    if materials.scheme[body] == CONSERVING:
+        scale = 0.5
+    if kind == HINGE:
+        _write_hinge_tangent(mesh, materials, work_inout, increment, e, scale)
+        return
+    rate = float(viscous_rate(materials, work_inout, body))
+    moduli = lame(
+        wp.float64(materials.youngs_modulus[body]),
+        wp.float64(materials.poissons_ratio[body]),
+        materials.law[body] * (1 - kind),
+    )
+    shear = float(moduli[0])
+    basis, sigma, right = wp.svd3(wp.mat33(gradient_after(mesh, work_inout, increment, e)))
+    modes = Modes()
+    if kind == TET:
+        modes = _solid_modes(mesh, materials, work_inout, increment, patches, e, sigma)
+        modes = _damped_modes(modes, shear, float(moduli[1]), scale, rate, 1.0)
+    else:
+        modes = membrane_modes(sigma, shear, float(plane_stress_lambda(moduli[0], moduli[1])))
+        modes = _damped_modes(modes, shear, 0.0, scale, rate, 0.0)
+    rest = wp.mat33(mesh.element_rest[e]) * right
+    rows = wp.matrix_from_rows(-(rest[0] + rest[1] + rest[2]), rest[0], rest[1], rest[2])
+    measure = float(mesh.element_measure[e])
+    index = int(0)
+    for i in range(4):
+        for j in range(i, 4):
+            work_inout.element_block[e, index] = measure * mode_block(basis, modes, rows[i], rows[j])
+            index += 1
+        work_inout.dilatation_gradient[e, i] = basis * wp.cw_mul(modes.gradient, measure * rows[i])
+    part = 0.0
+    if patches != 0 and kind == TET:
+        part = float(patch_fraction(wp.float64(materials.poissons_ratio[body])))
+    work_inout.patch_stiffness[e] = scale * part * float(moduli[1])
