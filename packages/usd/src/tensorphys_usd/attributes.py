@@ -185,6 +185,11 @@ class Attributes:
         """Authored names that somebody asked for, sorted."""
         return tuple(sorted(self.names - self._unused))
 
+    @property
+    def has_unused(self) -> bool:
+        """Whether nobody asked for some authored name."""
+        return bool(self._unused)
+
     def unused(self) -> list[str]:
         """Authored names that nobody asked for, sorted."""
         return sorted(self._unused)

@@ -22,6 +22,15 @@ _READ_BY_OPENUSD = (
     "physics:simulationOwner",
     "physics:filteredPairs",
 )
+# Names that say nothing about the settings of a body.
+_PLAIN = frozenset(_READ_BY_OPENUSD) | {
+    "physics:mass",
+    "physics:density",
+    "physics:centerOfMass",
+    "physics:diagonalInertia",
+    "physics:principalAxes",
+    "newton:inertia",
+}
 
 
 class StageBodies:
@@ -45,6 +54,9 @@ class StageBodies:
         self._position = reading.order
         self._order = [reading.order.get(path, 0) for path, _ in descriptors.bodies]
         reading.read_frames(path for path, _ in descriptors.bodies)
+        settings: list[dict[str, Any]] = []
+        plain: dict[str, Any] | None = None  # settings of bodies that author none
+        asleep: list[bool] = []
         for path, descriptor in descriptors.bodies:
             self.row[path] = len(self.paths)
             self.paths.append(path)
@@ -58,9 +70,15 @@ class StageBodies:
             self.kinematic.append(bool(descriptor.kinematicBody))
             attributes = reading.attributes(path)
             attributes.use(*_READ_BY_OPENUSD)
-            for name, value in self._settings(attributes, reading).items():
-                self.columns.setdefault(name, []).append(value)
-            self.columns.setdefault("starts_asleep", []).append(bool(descriptor.startsAsleep))
+            if attributes.names <= _PLAIN and not attributes.applied("PhysxRigidBodyAPI"):
+                plain = plain or self._settings(attributes, reading)
+                settings.append(plain)
+            else:
+                settings.append(self._settings(attributes, reading))
+            asleep.append(bool(descriptor.startsAsleep))
+        for name in settings[0] if settings else ():
+            self.columns[name] = [values[name] for values in settings]
+        self.columns["starts_asleep"] = asleep
 
     def below(self, path: Sdf.Path) -> list[int]:
         """Rows of the bodies at or below a prim."""

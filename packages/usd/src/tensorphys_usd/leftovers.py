@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pxr import Sdf, UsdPhysics
 
-from tensorphys_usd.attributes import is_physics
 from tensorphys_usd.coupling_joints import is_coupling_joint
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.soft import StageSoft
@@ -35,7 +34,7 @@ def report_leftovers(reading: Reading, descriptors: Descriptors, soft: StageSoft
             kind == "MjcActuator" or is_coupling_joint(kind) or path in known
         ):
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")
-        if any(is_physics(name) for name in prim.GetAuthoredPropertyNames()):
+        if reading.has_unused(path):
             _report_attributes(reading, path)
 
 

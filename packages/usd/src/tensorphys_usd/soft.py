@@ -69,11 +69,17 @@ class StageSoft:
         self._reading = reading
         self._bodies: list[Sdf.Path] = []
         self._cache = UsdGeom.XformCache()
+        rigid: set[tuple[str, ...]] = set()  # types whose prims have nothing soft
         for path, prim in zip(reading.paths, reading.prims, strict=True):
             schemas = [str(name) for name in prim.GetPrimTypeInfo().GetAppliedAPISchemas()]
+            key = (str(prim.GetTypeName()), *schemas)
+            if key in rigid:
+                continue
             kind = self._kind(prim, schemas)
             if kind is not None:
                 self._add(path, prim, kind, schemas)
+            else:
+                rigid.add(key)
 
     def owns(self, path: Sdf.Path) -> bool:
         """Whether a collider at this path is the surface of a deformable, not a rigid shape."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 
-from tensorphys_usd.attributes import Attributes
+from tensorphys_usd.attributes import Attributes, is_physics
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame, split_all
 from tensorphys_usd.report import Report
@@ -122,9 +122,18 @@ class Reading:
     def read(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Authored physics properties that were used: (prim path, names), in stage order."""
         last = len(self.order)
-        rows = ((path, attributes.used()) for path, attributes in self._attributes.items() if attributes.names)
+        rows = (
+            (path, attributes.used()) for path, attributes in self._attributes.items() if attributes.names
+        )
         ordered = sorted((self.order.get(path, last), str(path), names) for path, names in rows if names)
         return tuple((path, names) for _, path, names in ordered)
+
+    def has_unused(self, path: Sdf.Path) -> bool:
+        """Whether a prim has authored physics attributes that nobody asked for."""
+        found = self._attributes.get(path)
+        if found is not None:
+            return found.has_unused
+        return any(map(is_physics, self.prim(path).GetAuthoredPropertyNames()))
 
     def frame(self, path: Sdf.Path) -> Frame:
         """World transform of a prim.
