@@ -121,7 +121,7 @@ def test_011_primitives_under_non_uniform_scale(case: Case) -> None:
     np.testing.assert_allclose(sizes[ShapeType.CONE][:2], (0.4, 1.5), rtol=1e-6)
     np.testing.assert_allclose(sizes[ShapeType.SPHERE][0], 0.125, rtol=1e-6)
     np.testing.assert_allclose(sizes[ShapeType.BOX], (1, 2, 3), rtol=1e-6)
-    assert sum("non-uniform" in text for _, text in scene.findings) == 3
+    assert sum("across its axis" in text for _, text in scene.findings) == 3
 
 
 def test_014_nested_bodies(case: Case) -> None:

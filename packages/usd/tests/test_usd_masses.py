@@ -71,8 +71,11 @@ def _information(stage: Usd.Stage) -> Callable[[Usd.Prim], UsdPhysics.RigidBodyA
             volume = x * y * z
             moments = volume / 12.0 * np.array([y * y + z * z, x * x + z * z, x * x + y * y])
         elif kind == "Sphere":
-            volume = 4.0 / 3.0 * np.pi * shape.radius**3
-            moments = np.full(3, 0.4 * volume * shape.radius**2)
+            # The descriptor knows spheres only; an ellipsoid keeps its semi-axes.
+            scale = np.array(prim.GetAttribute("xformOp:scale").Get()) * 2.0
+            x, y, z = prim.GetAttribute("radius").Get() * scale
+            volume = 4.0 / 3.0 * np.pi * x * y * z
+            moments = volume / 5.0 * np.array([y * y + z * z, x * x + z * z, x * x + y * y])
         else:
             r, h = shape.radius, 2.0 * shape.halfHeight
             if kind == "Cone":

@@ -19,6 +19,7 @@ from pxr import Sdf
 from tensorphys_scene import ShapeType
 from tensorphys_spatial import (
     MassProperties,
+    combine_mass_properties,
     inertia_translate,
     mass_properties_of_box,
     mass_properties_of_capsule,
@@ -107,15 +108,30 @@ class _Masses:
         mass = volume * density
         inertia *= density[:, None, None]
         for index, item in enumerate(authored):
-            if item is not _UNAUTHORED:
-                part = MassProperties(volume[index], com[index], inertia[index] / density[index])
-                part = self._shape(int(rows[index]), item, part, float(density[index]))
+            if item is _UNAUTHORED:
+                continue
+            together = self._of_one_prim(rows, index)
+            if together[0] == index:
+                parts = [MassProperties(volume[k], com[k], inertia[k] / density[k]) for k in together]
+                part = self._shape(int(rows[index]), item, combine_mass_properties(parts), float(density[index]))
+                mass[together], inertia[together] = 0.0, 0.0
                 mass[index], com[index], inertia[index] = part.mass, part.com, part.inertia
         np.add.at(self.mass, body, mass)
         np.add.at(self.com, body, mass[:, None] * com)
         self.com /= np.where(self.mass > 0.0, self.mass, 1.0)[:, None]
         np.add.at(self.inertia, body, inertia_translate(inertia, mass, com - self.com[body]))
         self.inertia[~(self.mass > 0.0)] = 0.0
+
+    def _of_one_prim(self, rows: npt.NDArray[np.intp], index: int) -> list[int]:
+        """Places in a list of shapes of all that stand for the prim of one of them; they stand together."""
+        paths = self._shapes.paths
+        path = paths[rows[index]]
+        first, last = index, index
+        while first > 0 and paths[rows[first - 1]] == path:
+            first -= 1
+        while last + 1 < len(rows) and paths[rows[last + 1]] == path:
+            last += 1
+        return list(range(first, last + 1))
 
     def _densities(
         self, rows: npt.NDArray[np.intp], body: npt.NDArray[np.int64], authored: list[_Authored]
@@ -264,6 +280,8 @@ def solid_of_primitive(kind: ShapeType, size: Array) -> MassProperties:
         return mass_properties_of_box(size)
     if kind is ShapeType.SPHERE:
         return mass_properties_of_sphere(float(size[0]))
+    if kind is ShapeType.ELLIPSOID:
+        return scaled(mass_properties_of_sphere(1.0), size)
     of_round = _ROUND.get(kind)
     return _NOTHING if of_round is None else of_round(float(size[0]), float(size[1]))
 

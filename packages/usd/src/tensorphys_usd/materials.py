@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pxr import Sdf, UsdShade
+from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 from tensorphys_scene import CombineMode, Materials
+from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.settings import scene_path
@@ -49,6 +50,8 @@ class StageMaterials:
                 ("density", max(descriptor.density, 0.0)),
                 ("compliant_stiffness", attributes.number("physxMaterial:compliantContactStiffness", 0.0)),
                 ("compliant_damping", attributes.number("physxMaterial:compliantContactDamping", 0.0)),
+                ("torsional_friction", _converted(attributes, "torsional")),
+                ("rolling_friction", _converted(attributes, "rolling")),
             ):
                 if not 0.0 <= value < float("inf"):
                     raise StageError(
@@ -73,16 +76,31 @@ class StageMaterials:
     def of_shape(self, reading: Reading, path: Sdf.Path, descriptor: Any) -> int:
         """Row of a collider's material, −1 where it has none."""
         known = [self.row[material] for material in descriptor.materials if material in self.row]
-        if len(known) > 1:
-            reading.report.correct(path, "several materials on one collider are not supported: the first is used")
+        if reading.prim(path).IsA(UsdGeom.Mesh):
+            # Of a mesh with subsets the parser lists their materials, too; its own comes first here.
+            own = self._bound(reading.prim(path))
+            known = known if own < 0 else [own]
         return known[0] if known else self.default
+
+    def of_faces(self, subset: Usd.Prim) -> int:
+        """Row of the material of a subset of faces, −1 where it has none."""
+        return self._bound(subset)
+
+    def _bound(self, prim: Usd.Prim) -> int:
+        material = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")[0]
+        return self.row.get(material.GetPath(), -1) if material else -1
 
     def _default(self, reading: Reading, descriptors: Descriptors) -> int:
         path = scene_path(descriptors)
         if path is None:
             return -1
-        binding = UsdShade.MaterialBindingAPI(reading.prim(path)).ComputeBoundMaterial("physics")[0]
-        return self.row.get(binding.GetPath(), -1) if binding else -1
+        return self._bound(reading.prim(path))
+
+
+def _converted(attributes: Attributes, kind: str) -> float:
+    """Friction against spin or rolling, as converters write it."""
+    older = attributes.number(f"mjc:{kind}friction", 0.0)
+    return attributes.number(f"newton:{kind}Friction", older)
 
 
 _COLUMNS = (
@@ -96,4 +114,6 @@ _COLUMNS = (
     "compliant_stiffness",
     "compliant_damping",
     "compliant_acceleration",
+    "torsional_friction",
+    "rolling_friction",
 )

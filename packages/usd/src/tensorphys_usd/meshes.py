@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from pxr import Sdf, Usd, UsdGeom
+from pxr import Sdf, Usd, UsdGeom, UsdShade
 from scipy.spatial import ConvexHull, QhullError
 
 from tensorphys_scene import Mesh
@@ -14,6 +14,13 @@ from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
+
+
+def _fans(counts: IntArray, holes: IntArray) -> npt.NDArray[np.int64]:
+    """Triangles of each face, shape [face_count]."""
+    kept = np.ones(counts.size, dtype=bool)
+    kept[holes[(holes >= 0) & (holes < counts.size)]] = False
+    return np.where(kept, np.maximum(counts - 2, 0), 0).astype(np.int64)
 
 
 def triangulate(counts: IntArray, indices: IntArray, *, holes: IntArray, left_handed: bool) -> IntArray:
@@ -29,9 +36,7 @@ def triangulate(counts: IntArray, indices: IntArray, *, holes: IntArray, left_ha
         Vertex indices, shape [triangle_count, 3].
     """
     starts = np.concatenate(([0], np.cumsum(counts)[:-1])).astype(np.int64)
-    kept = np.ones(counts.size, dtype=bool)
-    kept[holes[(holes >= 0) & (holes < counts.size)]] = False
-    fans = np.where(kept, np.maximum(counts - 2, 0), 0)
+    fans = _fans(counts, holes)
     face = np.repeat(np.arange(counts.size), fans)
     corner = np.arange(face.size) - np.repeat(np.cumsum(fans) - fans, fans)
     first = starts[face]
@@ -63,7 +68,39 @@ def read_mesh(prim: Usd.Prim) -> Mesh:
         wrong = int(indices.min()) if indices.min() < 0 else int(indices.max())
         raise StageError(f"{path}: faceVertexIndices holds {wrong}, the mesh has {len(points)} points")
     left_handed = str(mesh.GetOrientationAttr().Get()) == str(UsdGeom.Tokens.leftHanded)
-    return Mesh(points, triangulate(counts, indices, holes=holes, left_handed=left_handed))
+    triangles = triangulate(counts, indices, holes=holes, left_handed=left_handed)
+    return Mesh(points, triangles, _groups(face_subsets(prim), counts, holes))
+
+
+def face_subsets(prim: Usd.Prim) -> list[UsdGeom.Subset]:
+    """Subsets of faces of a mesh that materials are bound to, in stage order."""
+    subsets = []
+    for child in prim.GetFilteredChildren(Usd.TraverseInstanceProxies()):
+        subset = UsdGeom.Subset(child) if child.IsA(UsdGeom.Subset) else None
+        if subset and str(subset.GetFamilyNameAttr().Get()) == str(UsdShade.Tokens.materialBind):
+            if str(subset.GetElementTypeAttr().Get()) == str(UsdGeom.Tokens.face):
+                subsets.append(subset)
+    return subsets
+
+
+def _groups(subsets: list[UsdGeom.Subset], counts: IntArray, holes: IntArray) -> IntArray:
+    """Number of the subset of each triangle, −1 where it is in none.
+
+    Raises:
+        StageError: If a subset names a face that does not exist.
+    """
+    if not subsets:
+        return np.zeros(0, np.int32)
+    group = np.full(counts.size, -1, np.int32)
+    for row, subset in enumerate(subsets):
+        faces = np.array(subset.GetIndicesAttr().Get() or [], dtype=np.int64)
+        wrong = faces[(faces < 0) | (faces >= counts.size)]
+        if wrong.size:
+            raise StageError(
+                f"{subset.GetPath()}: indices hold {int(wrong[0])}, the mesh has {counts.size} faces"
+            )
+        group[faces] = row
+    return np.repeat(group, _fans(counts, holes))
 
 
 def hull_of(points: Array) -> Mesh | None:
@@ -101,9 +138,14 @@ class StageMeshes:
             found = self._of_prim[source] = read_mesh(prim)
         return found
 
+    def subsets(self, path: Sdf.Path) -> list[Usd.Prim]:
+        """Prims of the subsets of faces of a mesh that materials are bound to; none for other prims."""
+        prim = self._reading.prim(path)
+        return [subset.GetPrim() for subset in face_subsets(prim)] if prim.IsA(UsdGeom.Mesh) else []
+
     def add(self, mesh: Mesh) -> int:
         """Index of an equal mesh, added where there is none."""
-        key = mesh.points.tobytes() + b"|" + mesh.triangles.tobytes()
+        key = b"|".join((mesh.points.tobytes(), mesh.triangles.tobytes(), mesh.groups.tobytes()))
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = len(self.meshes)

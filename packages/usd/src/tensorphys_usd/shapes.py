@@ -11,19 +11,29 @@ from pxr import Sdf
 from tensorphys_scene import Mesh, ShapeType
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.bodies import StageBodies
+from tensorphys_usd.cooking import DEFAULTS, read_cooking
 from tensorphys_usd.coupling_rows import CouplingRows
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import Frame, Rigid, axis_rotation, relative_all
+from tensorphys_usd.frames import Frame, Rigid, relative_all
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes
+from tensorphys_usd.primitives import (
+    ROUND,
+    Geometry,
+    ball,
+    balls,
+    box,
+    plane,
+    positive,
+    round_shape,
+    triple,
+)
 from tensorphys_usd.soft import StageSoft
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
 
-# Turns a shape whose axis has a sign (cone, plane) where a mirroring transform points that axis the other way.
-_FLIP_Z = np.diag([1.0, -1.0, -1.0])
 _MESH_TYPES = {
     "convexHull": ShapeType.CONVEX_HULL,
     "convexDecomposition": ShapeType.CONVEX_DECOMPOSITION,
@@ -71,157 +81,164 @@ class StageShapes:
         self.face_materials = CouplingRows()
         self._reading = reading
         self._meshes = meshes
+        cooking: dict[int, dict[str, Any]] = {}
         groups = {path: row for row, (path, _) in enumerate(descriptors.groups)}
         rows = [bodies.of_collider(path, descriptor.rigidBody) for path, descriptor in descriptors.shapes]
         reading.read_frames(path for path, _ in descriptors.shapes)
         for (path, descriptor), body, local in zip(
             descriptors.shapes, rows, _local_frames(reading, descriptors, bodies, rows), strict=True
         ):
-            moving = body >= 0 and bodies.enabled[body] and not bodies.kinematic[body]
             attributes = reading.attributes(path)
             attributes.use(*_READ_BY_OPENUSD)
             if soft.owns(path):
                 continue
-            geometry = self._geometry(path, descriptor, local, moving, attributes)
-            if geometry is None:
+            moving = body >= 0 and bodies.enabled[body] and not bodies.kinematic[body]
+            made = self._geometry(path, descriptor, local, moving, attributes)
+            if not made:
                 continue
-            kind, rotation, translation, size, mesh = geometry
-            self.paths.append(path)
-            self.bodies.append(body)
-            self.frames.append(local)
-            self.places.append((rotation, translation))
-            self.descriptors.append(descriptor)
-            add = self.columns
-            add["type"].append(int(kind))
-            add["size"].append(size)
-            add["mesh"].append(mesh)
-            add["material"].append(materials.of_shape(reading, path, descriptor))
-            add["enabled"].append(bool(descriptor.collisionEnabled))
-            first = next((groups[group] for group in descriptor.collisionGroups if group in groups), -1)
-            add["collision_group"].append(first)
-            self._offsets(path, attributes)
+            first = len(self.paths)
+            groups_of = [groups[group] for group in descriptor.collisionGroups if group in groups]
+            values = {
+                "material": materials.of_shape(reading, path, descriptor),
+                "enabled": bool(descriptor.collisionEnabled),
+                "collision_group": groups_of[0] if groups_of else -1,
+                **self._offsets(path, attributes),
+            }
+            for geometry in made:
+                self._add(path, body, local, descriptor, geometry, values)
+            if type(descriptor).__name__ == "MeshShapeDesc":
+                cooking[first] = read_cooking(attributes)
+                self._faces(path, first, materials)
+        for name, default in DEFAULTS.items():
+            column = self.columns[name] = [default] * len(self.paths)
+            for row, own in cooking.items():
+                column[row] = own.get(name, default)
 
-    def _offsets(self, path: Sdf.Path, attributes: Attributes) -> None:
+    def _add(
+        self,
+        path: Sdf.Path,
+        body: int,
+        local: Frame,
+        descriptor: Any,
+        geometry: Geometry,
+        values: dict[str, Any],
+    ) -> None:
+        self.paths.append(path)
+        self.bodies.append(body)
+        self.frames.append(local)
+        self.places.append((geometry.rotation, geometry.translation))
+        self.descriptors.append(descriptor)
+        mesh = -1 if geometry.mesh is None else self._meshes.add(geometry.mesh)
+        own = {"type": int(geometry.kind), "size": geometry.size, "mesh": mesh}
+        for name, value in own.items():
+            self.columns[name].append(value)
+        for name, value in values.items():
+            self.columns[name].append(value)
+
+    def _offsets(self, path: Sdf.Path, attributes: Attributes) -> dict[str, Any]:
+        margin = attributes.number("newton:contactMargin", 0.0)
+        gap = attributes.number("newton:contactGap", float("-inf"))
         rest = attributes.number("physxCollision:restOffset", float("-inf"))
         contact = attributes.number("physxCollision:contactOffset", float("-inf"))
-        rest = 0.0 if rest == float("-inf") else rest
+        radii = {
+            "torsional_patch_radius": attributes.number("physxCollision:torsionalPatchRadius", 0.0),
+            "min_torsional_patch_radius": attributes.number("physxCollision:minTorsionalPatchRadius", 0.0),
+        }
+        for name, value in (("contact", contact), ("rest", rest), ("margin", margin), ("gap", gap)):
+            if np.isnan(value) or value == float("inf"):
+                raise StageError(f"{path}: {name} offset is {value}")
+        # A margin makes the shape larger, as a rest offset does; a gap is where contacts are made before they rest.
+        rest = margin if rest == float("-inf") else rest
         if contact == float("-inf"):
-            contact = float("nan")
+            contact = rest + gap if gap > 0.0 else float("nan")
         elif contact <= rest:
             self._reading.report.add(
                 path, f"physxCollision:contactOffset {contact} is not above the rest offset {rest}: ignored"
             )
             contact = float("nan")
-        add = self.columns
-        add["contact_offset"].append(contact)
-        add["rest_offset"].append(rest)
-        add["torsional_patch_radius"].append(attributes.number("physxCollision:torsionalPatchRadius", 0.0))
-        add["min_torsional_patch_radius"].append(
-            attributes.number("physxCollision:minTorsionalPatchRadius", 0.0)
-        )
-        add["hull_vertex_limit"].append(attributes.integer("physxConvexHullCollision:hullVertexLimit", 64))
+        return {"contact_offset": contact, "rest_offset": rest, **radii}
 
     def _geometry(
         self, path: Sdf.Path, descriptor: Any, local: Frame, moving: bool, attributes: Attributes
-    ) -> tuple[ShapeType, Array, Array, tuple[float, float, float], int] | None:
-        """Type, rotation, translation, size and mesh of a shape; None where it is left out."""
-        prim = self._reading.prim(path)
+    ) -> list[Geometry]:
+        """Shapes of a collider; none where it is left out."""
+        prim, report = self._reading.prim(path), self._reading.report
         kind = type(descriptor).__name__.removesuffix("ShapeDesc")
-        scale = np.abs(local.scale)
         if kind == "Mesh":
             return self._mesh(path, local, moving, attributes)
-        if local.sheared:
-            self._reading.report.add(path, f"{kind} under a shearing transform: the shear is ignored")
         if kind == "Cube":
-            half = 0.5 * _positive(path, "size", prim.GetAttribute("size").Get()) * scale
-            return ShapeType.BOX, local.rotation, local.translation, _triple(half), -1
+            return [box(path, prim, local)]
         if kind == "Sphere":
-            if np.ptp(scale) > 1e-6 * scale.max():
-                self._reading.report.add(path, "Sphere under a non-uniform scale: the largest scale is used")
-            radius = _positive(path, "radius", prim.GetAttribute("radius").Get()) * scale.max()
-            return ShapeType.SPHERE, local.rotation, local.translation, (float(radius), 0.0, 0.0), -1
+            radius = positive(path, "radius", prim.GetAttribute("radius").Get())
+            return [ball(local, np.zeros(3), radius)]
+        if kind == "SpherePoints":
+            return balls(report, path, prim, local)
         if kind == "Plane":
-            rotation = self._axis_rotation(local, str(descriptor.axis))
-            return ShapeType.PLANE, rotation, local.translation, (0.0, 0.0, 0.0), -1
-        if kind in ("Capsule", "Capsule1", "Cylinder", "Cylinder1", "Cone"):
-            return self._round(path, kind, descriptor, local)
-        what = {"SpherePoints": "Points prim", "Custom": "custom geometry"}.get(kind, kind)
-        self._reading.report.add(path, f"collider of this kind is not supported and left out: {what}")
-        return None
-
-    def _axis_rotation(self, local: Frame, axis: str) -> Array:
-        """Rotation whose +Z is the named axis of the prim as it points after the transform."""
-        rotation = local.rotation @ axis_rotation(axis)
-        return rotation @ _FLIP_Z if local.scale["XYZ".index(axis)] < 0.0 else rotation
-
-    def _round(
-        self, path: Sdf.Path, kind: str, descriptor: Any, local: Frame
-    ) -> tuple[ShapeType, Array, Array, tuple[float, float, float], int]:
-        prim = self._reading.prim(path)
-        axis = str(descriptor.axis)
-        index = "XYZ".index(axis)
-        scale = np.abs(local.scale)
-        across = np.delete(scale, index)
-        if np.ptp(across) > 1e-6 * across.max():
-            self._reading.report.add(
-                path, f"{kind} under a non-uniform radial scale: the larger scale is used"
-            )
-        if kind.endswith("1"):
-            radii = [float(prim.GetAttribute(name).Get()) for name in ("radiusTop", "radiusBottom")]
-            if radii[0] != radii[1]:
-                self._reading.report.add(
-                    path, f"tapered {kind[:-1]} is not supported: the larger radius is used"
-                )
-            authored = max(radii)
-        else:
-            authored = prim.GetAttribute("radius").Get()
-        radius = _positive(path, "radius", authored) * across.max()
-        height = float(prim.GetAttribute("height").Get())
-        if not 0.0 <= height < float("inf"):
-            raise StageError(f"{path}: height is {height}, expected a finite number that is not negative")
-        size = (float(radius), float(0.5 * height * scale[index]), 0.0)
-        types = {"Ca": ShapeType.CAPSULE, "Cy": ShapeType.CYLINDER, "Co": ShapeType.CONE}
-        return types[kind[:2]], self._axis_rotation(local, axis), local.translation, size, -1
+            if moving:
+                report.add(path, "Plane on a moving body, whose other side would be solid, is left out")
+                return []
+            return [plane(report, path, prim, str(descriptor.axis), local)]
+        if kind in ROUND:
+            return [round_shape(report, path, prim, kind, str(descriptor.axis), local)]
+        what = "custom geometry" if kind == "Custom" else kind
+        report.add(path, f"collider of this kind is not supported and left out: {what}")
+        return []
 
     def _mesh(
         self, path: Sdf.Path, local: Frame, moving: bool, attributes: Attributes
-    ) -> tuple[ShapeType, Array, Array, tuple[float, float, float], int] | None:
+    ) -> list[Geometry]:
+        report = self._reading.report
         approximation = attributes.token("physics:approximation", "none")
         mesh = self._meshes.of_prim(path)
         if len(mesh.points) == 0 or (len(mesh.triangles) == 0 and approximation != "convexHull"):
-            self._reading.report.add(path, "mesh collider without points or faces is left out")
-            return None
+            report.add(path, "mesh collider without points or faces is left out")
+            return []
         size = local.scale
         if local.mirrored or local.sheared:
             # Scale columns hold positive numbers only: mirror and shear go into the points, faces stay outward.
             triangles = mesh.triangles[:, ::-1].copy() if local.mirrored else mesh.triangles
-            mesh = Mesh(mesh.points @ local.stretch, triangles)
+            mesh = Mesh(mesh.points @ local.stretch, triangles, mesh.groups)
             size = np.ones(3)
         if approximation in ("boundingCube", "boundingSphere"):
-            return self._bound(approximation, local, mesh.points * size)
+            return [_bound(approximation, local, mesh.points * size)]
         kind = _MESH_TYPES.get(approximation)
         if kind is None:
             raise StageError(f"{path}: physics:approximation is {approximation!r}, which is unknown")
         if approximation == "meshSimplification" and not moving:
-            self._reading.report.add(path, "meshSimplification is not supported: the mesh itself is used")
+            report.correct(path, "meshSimplification is not supported: the mesh itself is used")
         if kind is ShapeType.TRIANGLE_MESH and moving:
-            self._reading.report.add(
+            report.correct(
                 path,
                 f"mesh with approximation {approximation!r} on a moving body: its convex hull is used, for mass too",
             )
             kind = ShapeType.CONVEX_HULL
-        return kind, local.rotation, local.translation, _triple(size), self._meshes.add(mesh)
+        if kind is not ShapeType.TRIANGLE_MESH and mesh.groups.size:
+            mesh = Mesh(mesh.points, mesh.triangles)
+        return [Geometry(kind, local.rotation, local.translation, triple(size), mesh)]
 
-    def _bound(
-        self, approximation: str, local: Frame, points: Array
-    ) -> tuple[ShapeType, Array, Array, tuple[float, float, float], int]:
-        low, high = points.min(axis=0), points.max(axis=0)
-        centre = 0.5 * (low + high)
-        translation = local.translation + local.rotation @ centre
-        if approximation == "boundingCube":
-            return ShapeType.BOX, local.rotation, translation, _triple(0.5 * (high - low)), -1
-        radius = float(np.sqrt(((points - centre) ** 2).sum(axis=1).max()))
-        return ShapeType.SPHERE, local.rotation, translation, (radius, 0.0, 0.0), -1
+    def _faces(self, path: Sdf.Path, row: int, materials: StageMaterials) -> None:
+        """Materials of faces; only triangle meshes keep their faces."""
+        for group, subset in enumerate(self._meshes.subsets(path)):
+            material = materials.of_faces(subset)
+            if material < 0 or material == self.columns["material"][row]:
+                continue
+            if self.columns["type"][row] == ShapeType.TRIANGLE_MESH:
+                self.face_materials.add(subset.GetPath(), shape=row, material=material, group=group)
+            else:
+                self._reading.report.add(
+                    subset.GetPath(),
+                    f"material of some faces of a collider that is no triangle mesh: that of {path} is used",
+                )
+
+
+def _bound(approximation: str, local: Frame, points: Array) -> Geometry:
+    low, high = points.min(axis=0), points.max(axis=0)
+    centre = 0.5 * (low + high)
+    translation = local.translation + local.rotation @ centre
+    if approximation == "boundingCube":
+        return Geometry(ShapeType.BOX, local.rotation, translation, triple(0.5 * (high - low)))
+    radius = float(np.sqrt(((points - centre) ** 2).sum(axis=1).max()))
+    return Geometry(ShapeType.SPHERE, local.rotation, translation, (radius, 0.0, 0.0))
 
 
 def _local_frames(
@@ -238,17 +255,6 @@ def _local_frames(
     return frames
 
 
-def _positive(path: Sdf.Path, name: str, value: Any) -> float:
-    number = float(value)
-    if not 0.0 < number < float("inf"):
-        raise StageError(f"{path}: {name} is {number}, expected a finite positive number")
-    return number
-
-
-def _triple(values: Array) -> tuple[float, float, float]:
-    return float(values[0]), float(values[1]), float(values[2])
-
-
 _COLUMNS = (
     "type",
     "size",
@@ -260,5 +266,4 @@ _COLUMNS = (
     "collision_group",
     "torsional_patch_radius",
     "min_torsional_patch_radius",
-    "hull_vertex_limit",
 )
