@@ -6,11 +6,21 @@ from typing import Any, Literal, cast
 
 import warp as wp
 
-from tensorphys_dynamics._kernels import kinematics, rows, smooth, sweep
+from tensorphys_dynamics._kernels import (
+    joint_couplings,
+    joint_keep,
+    joint_rows,
+    joint_solve,
+    kinematics,
+    rows,
+    smooth,
+    sweep,
+)
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
 from tensorphys_dynamics._kernels.finish import finish_step
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.fused import FusedStep, supports
+from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model
 from tensorphys_dynamics.protocols import CONTACT_FIELDS, Contacts
 from tensorphys_dynamics.state import Control, State
@@ -36,6 +46,7 @@ class Solver:
         control: Control,
         contacts: Contacts | None = None,
         *,
+        joints: JointModel | None = None,
         substeps: int = 4,
         velocity_passes: int = 1,
         time_step: float = 1.0 / 60.0,
@@ -49,6 +60,7 @@ class Solver:
             state: State that the steps advance in place.
             control: Inputs.
             contacts: Contacts that the caller refreshes before each step; None for none.
+            joints: Joints beside the trees, couplings and tendons; None for none.
             substeps: Substeps of one pass over the rows.
             velocity_passes: Passes without position bias at the end of each substep; restitution acts in them.
             time_step: First length of a step [s].
@@ -72,7 +84,8 @@ class Solver:
         self._scratch = create_scratch(model)
         self._contact = _contact_data(contacts, model)
         self._slots = self._contact.body0.shape[0]
-        self.path = _choose_path(path, model, contacts)
+        self.joints = JointModel(model) if joints is None else joints
+        self.path = _choose_path(path, model, contacts, self.joints)
         self._rows = _contact_rows(model, self._slots, self.path)
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
@@ -92,6 +105,9 @@ class Solver:
             [self.model.tables, self.model.data, self._scratch, int(every)],
             [self.state.data, self._rows.previous_count],
         )
+        j = self.joints
+        inputs = [self.model.tables, self.state.data, j.tables]
+        self._launch(joint_keep.forget_joints, j.block_count, inputs, [j.rows])
 
     def step(self) -> None:
         """Launch one step of `time_step` with the contacts as they stand."""
@@ -116,13 +132,32 @@ class Solver:
             if self._slots:
                 inputs = [m.tables, m.data, state, scratch, contact]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
+            self._launch_joint_rows()
             inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
-            outputs = [state, scratch, self._rows]
+            outputs = [state, scratch, self._rows, self.joints.rows]
+            inputs.append(self.joints.tables)
             self._launch(sweep.sweep_environment, m.environment_count, inputs, outputs)
+            if self.joints.block_count:
+                j = self.joints
+                inputs = [m.tables, state, j.tables, j.parameters, *timing, int(substep == 0)]
+                self._launch(joint_keep.keep_joints, m.environment_count, inputs, [scratch, j.rows])
         if self._slots:
             self._launch(rows.keep_contacts, self._slots, [contact, *timing], [self._rows])
         inputs = [m.tables, m.data, *timing]
         self._launch(finish_step, m.articulation_count, inputs, [state, self.control.data, scratch])
+
+    def _launch_joint_rows(self) -> None:
+        """Rows of joints and couplings at the positions of a substep, and their products."""
+        m, j = self.model, self.joints
+        if not j.block_count:
+            return
+        shared = [m.tables, m.data, self.state.data, self._scratch, j.tables, j.parameters]
+        timing = [self.time_step, self.substeps]
+        if j.joint_count:
+            self._launch(joint_rows.joint_rows, j.block_count, [*shared, *timing], [j.rows])
+        if j.block_count > j.joint_count:
+            self._launch(joint_couplings.coupling_rows, j.block_count, [*shared, *timing], [j.rows])
+        self._launch(joint_solve.assemble_joints, m.environment_count, [m.tables, j.tables], [j.rows])
 
     def warm_start(self) -> dict[str, wp.array]:
         """Arrays that carry contact impulses to the next step, for saving and loading a state."""
@@ -154,11 +189,15 @@ def _contact_data(contacts: Contacts | None, model: Model) -> ContactData:
 
 
 def _choose_path(
-    path: Literal["auto", "generic", "fused"], model: Model, contacts: Contacts | None
+    path: Literal["auto", "generic", "fused"], model: Model, contacts: Contacts | None, joints: JointModel
 ) -> Literal["generic", "fused"]:
     if path not in ("auto", "generic", "fused"):
         raise ModelError(f"expected path 'auto', 'generic' or 'fused', given {path!r}")
+    if joints.model is not model:
+        raise ModelError("the joints are of another model")
     reason = None if path == "generic" else supports(model, contacts)
+    if joints.block_count and reason is None:
+        reason = "there are joints beside the trees, couplings or tendons"
     if path == "fused" and reason is not None:
         raise ModelError(f"the fused path does not fit: {reason}")
     return "generic" if path == "generic" or reason is not None else "fused"

@@ -15,6 +15,8 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.joint_arrays import JointRows, JointTables
+from tensorphys_dynamics._kernels.joint_solve import joint_pass, warm_joints
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
 from tensorphys_dynamics._kernels.smooth import LOADED_SATURATION
 
@@ -304,10 +306,12 @@ def sweep_environment(
     time_step: wp.array[wp.float32],
     substeps: wp.int32,
     relaxations: wp.int32,
+    jt: JointTables,
     # outputs
     s: StateData,
     w: Scratch,
     r: ContactRows,
+    jr: JointRows,
 ):
     """One pass over the rows of an environment, and passes without bias."""
     environment = wp.tid()
@@ -316,17 +320,23 @@ def sweep_environment(
     count = k.count[environment]
     warm_start(t, s, w, k, r, environment, h)
     dof_pass(t, m, s, w, environment, h, 2, 1)
+    warm_joints(t, w, jt, jr, environment)
+    joint_pass(t, w, jt, jr, environment, 1)
     passes = contact_pass(t, m, w, k, r, environment, h, 1)
     dof_pass(t, m, s, w, environment, h, 1, 1)
+    joint_pass(t, w, jt, jr, environment, 1)
     for attempt in range(passes):
         contact_pass(t, m, w, k, r, environment, h, 1)
         dof_pass(t, m, s, w, environment, h, 1, 1)
+        joint_pass(t, w, jt, jr, environment, 1)
     copy_u(t, w, environment)
     for i in range(count):
         move_contact(t, w, k, r, start + i, h, bounce_threshold[0])
+    joint_pass(t, w, jt, jr, environment, 0)
     for attempt in range(passes + relaxations):
         contact_pass(t, m, w, k, r, environment, h, 0)
         dof_pass(t, m, s, w, environment, h, 1, 0)
+        joint_pass(t, w, jt, jr, environment, 0)
     for i in range(count):
         slot = start + i
         impulse = r.impulse[slot]

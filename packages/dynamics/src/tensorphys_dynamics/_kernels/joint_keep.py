@@ -1,0 +1,142 @@
+"""After the sweep of a substep: what joints carried, which of them break, and how the integrator goes on."""
+
+import warp as wp
+
+from tensorphys_dynamics._kernels.arrays import Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.factor import from_u
+from tensorphys_dynamics._kernels.joint_arrays import BODY, RIGID, JointParameters, JointRows, JointTables
+from tensorphys_dynamics._kernels.joint_solve import push_row
+
+wp.set_module_options({"enable_backward": False})
+
+# Bodies that turn by more in a substep are not resolved by its second derivative [rad].
+FAST = wp.constant(0.5)
+
+
+@wp.func
+def keep_body(
+    jt: JointTables, jp: JointParameters, jr: JointRows, environment: int, block: int, item: int, h: float
+):
+    """Add up the wrench of a joint, and break it where the wrench of the substep is beyond its bounds."""
+    force = wp.vec3(0.0, 0.0, 0.0)
+    torque = wp.vec3(0.0, 0.0, 0.0)
+    for k in range(jt.block_rows[block]):
+        row = jt.environment_row[environment] + jt.block_row[block] + k
+        force += jr.row_impulse[row] * jr.row_force[row]
+        torque += jr.row_impulse[row] * jr.row_torque[row]
+    jr.joint_impulse[item] = jr.joint_impulse[item] + wp.spatial_vector(force, torque)
+    beyond = (
+        wp.length(force) > h * jp.joint_break_force[item]
+        or wp.length(torque) > h * jp.joint_break_torque[item]
+    )
+    if beyond and jr.joint_broken[item] == 0:
+        jr.joint_broken[item] = 1
+        jr.joint_break_load[item] = wp.spatial_vector(force / h, torque / h)
+        jr.joint_break_time[item] = jr.environment_time[environment]
+
+
+@wp.func
+def note_kicks(
+    t: Tables, s: StateData, w: Scratch, jt: JointTables, jr: JointRows, environment: int, smooth: int
+):
+    """Tell the integrator what the joints did.
+
+    Rigid rows that act alone are as smooth as forces are: what they changed belongs to the kick whose half
+    synchronises the velocity with the positions. Beside anything else, velocities are those that positions moved by.
+    """
+    structure = jt.environment_structure[environment]
+    for k in range(jt.structure_touched[structure], jt.structure_touched[structure + 1]):
+        a = t.environment_articulation[environment] + jt.touched[k]
+        if jt.touched_outside[k] == 1:
+            w.momentum_known[a] = 0
+        if smooth == 0:
+            w.loaded[a] = 1
+        else:
+            from_u(t, w, a, jr.u, jr.v)
+            for i in range(t.articulation_velocity[a], t.articulation_velocity[a + 1]):
+                w.kick[i] = w.kick[i] + jr.v[i]
+
+
+@wp.kernel
+def keep_joints(
+    t: Tables,
+    s: StateData,
+    jt: JointTables,
+    jp: JointParameters,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    first: wp.int32,
+    # outputs
+    w: Scratch,
+    jr: JointRows,
+):
+    """One environment after its sweep."""
+    environment = wp.tid()
+    structure = jt.environment_structure[environment]
+    h = time_step[0] / float(substeps)
+    jr.environment_time[environment] = jr.environment_time[environment] + h
+    smooth = int(1)
+    for k in range(jt.structure_touched[structure], jt.structure_touched[structure + 1]):
+        a = t.environment_articulation[environment] + jt.touched[k]
+        if w.loaded[a] == 1 or s.fresh[a] == 1:
+            smooth = 0
+        for link in range(t.articulation_link[a], t.articulation_link[a + 1]):
+            if h * wp.length(w.link_angular[link]) > FAST:
+                smooth = 0
+        for i in range(t.articulation_velocity[a], t.articulation_velocity[a + 1]):
+            jr.u[i] = 0.0
+    for block in range(jt.structure_block[structure], jt.structure_block[structure + 1]):
+        flat = jt.environment_block[environment] + block - jt.structure_block[structure]
+        item = jt.flat_item[flat]
+        if jt.block_kind[block] == BODY and first == 1:
+            jr.joint_impulse[item] = wp.spatial_vector()
+        for k in range(jt.block_rows[block]):
+            row = jt.environment_row[environment] + jt.block_row[block] + k
+            impulse = jr.row_impulse[row]
+            jr.row_total[row] = impulse + wp.where(first == 1, 0.0, jr.row_total[row])
+            if impulse != 0.0:
+                if jr.row_law[row] != RIGID:
+                    smooth = 0
+                y = jt.environment_y[environment] + jt.block_y[block] + k * jt.block_width[block]
+                push_row(t, jt, jr, environment, block, y, impulse, jr.u)
+        if jt.block_kind[block] == BODY:
+            keep_body(jt, jp, jr, environment, block, item, h)
+    note_kicks(t, s, w, jt, jr, environment, smooth)
+
+
+@wp.func
+def written_end(t: Tables, s: StateData, jt: JointTables, articulation: int, end: int):
+    """Whether a setter wrote the articulation of an end of a joint."""
+    written = int(0)
+    if jt.end_link[end] >= 0:
+        written = s.fresh[t.link_articulation[t.articulation_link[articulation] + jt.end_link[end]]]
+    return written
+
+
+@wp.kernel
+def forget_joints(
+    t: Tables,
+    s: StateData,
+    jt: JointTables,
+    # outputs
+    jr: JointRows,
+):
+    """Forget what is warm in the blocks of environments that a setter wrote; angles start without full turns."""
+    flat = wp.tid()
+    environment = jt.flat_environment[flat]
+    written = int(0)
+    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
+        if s.fresh[a] == 1:
+            written = 1
+    if written == 0:
+        return
+    structure = jt.environment_structure[environment]
+    block = jt.structure_block[structure] + flat - jt.environment_block[environment]
+    for k in range(jt.block_rows[block]):
+        jr.row_state[jt.environment_row[environment] + jt.block_row[block] + k] = 0
+    if jt.block_kind[block] == BODY:
+        item = jt.flat_item[flat]
+        first = t.environment_articulation[environment]
+        end = jt.block_end[block]
+        if written_end(t, s, jt, first, end) == 1 or written_end(t, s, jt, first, end + 1) == 1:
+            jr.joint_angle[item] = 0.0
