@@ -22,8 +22,12 @@ def move_root(
     w.origin_shift[a] = h * linear
 
 
+# Nothing turns by more than this in a substep: half a turn and more has no direction.
+HALF_TURN = wp.constant(3.1415927)
+
+
 @wp.func
-def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32]):
+def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32], h: float):
     """Bound the speeds of joints and of a floating root; returns whether the root was bounded."""
     clamped = int(0)
     kind = t.articulation_type[a]
@@ -37,18 +41,21 @@ def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32]):
             clamped = 1
             for i in range(3):
                 v[start + i] = v[start + i] * (m.link_max_linear_velocity[link] / linear)
-        if angular > m.link_max_angular_velocity[link]:
+        top = wp.min(m.link_max_angular_velocity[link], HALF_TURN / h)
+        if angular > top:
             clamped = 1
             for i in range(3):
-                v[start + 3 + i] = v[start + 3 + i] * (m.link_max_angular_velocity[link] / angular)
+                v[start + 3 + i] = v[start + 3 + i] * (top / angular)
     for i in range(root, t.type_velocities[kind]):
         bound = m.dof_max_velocity[t.articulation_dof[a] + i - root]
+        if t.velocity_rotational[t.type_velocity[kind] + i] == 1:
+            bound = wp.min(bound, HALF_TURN / h)
         v[start + i] = wp.clamp(v[start + i], -bound, bound)
     return clamped
 
 
 @wp.func
-def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float):
     """Velocity at the time of the positions: half a smooth kick more, where nothing but smooth forces acted."""
     kind = t.articulation_type[a]
     root = t.type_root[kind]
@@ -56,7 +63,9 @@ def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
     free = wp.where(w.loaded[a] == 0, 1.0, 0.0)
     for i in range(t.type_velocities[kind]):
         half = 0.5 * free * w.kick[start + i]
-        if i >= root:
+        if i >= 3 and i < root:
+            half = wp.clamp(half, -HALF_TURN / h, HALF_TURN / h)
+        elif i >= root:
             dof = t.articulation_dof[a] + i - root
             if (
                 m.dof_drive_type[dof] != 0
@@ -64,6 +73,8 @@ def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
                 or m.dof_passive_damping[dof] != 0.0
             ):
                 half = 0.0
+            elif t.velocity_rotational[t.type_velocity[kind] + i] == 1:
+                half = wp.clamp(half, -HALF_TURN / h, HALF_TURN / h)
         s.velocity[start + i] = w.free_velocity[start + i] + half
         s.half_kick[start + i] = half
     s.root_synced[a] = 0
@@ -85,7 +96,7 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
     root = t.type_root[kind]
     start = t.articulation_velocity[a]
     from_u(t, w, a, w.u_drift, w.free_velocity)
-    clamp_velocities(t, m, a, w.free_velocity)
+    clamp_velocities(t, m, a, w.free_velocity, h)
     if root == 6:
         linear = wp.vec3(w.free_velocity[start], w.free_velocity[start + 1], w.free_velocity[start + 2])
         angular = wp.vec3(w.free_velocity[start + 3], w.free_velocity[start + 4], w.free_velocity[start + 5])
@@ -98,6 +109,6 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
         dof = t.articulation_dof[a] + i - root
         s.dof_position[dof] = s.dof_position[dof] + h * w.free_velocity[start + i]
     from_u(t, w, a, w.u, w.free_velocity)
-    if clamp_velocities(t, m, a, w.free_velocity) == 1:
+    if clamp_velocities(t, m, a, w.free_velocity, h) == 1:
         w.momentum_known[a] = 0
-    synchronise(t, m, s, w, a)
+    synchronise(t, m, s, w, a, h)

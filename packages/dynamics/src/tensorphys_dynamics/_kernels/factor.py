@@ -2,13 +2,41 @@
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import Scratch, Tables
+from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, Tables
 
 wp.set_module_options({"enable_backward": False})
 
 
+# A pivot of less than this share of its diagonal may have lost its digits.
+CANCELLED = wp.constant(1.0e-3)
+# What rounding leaves of a diagonal at least, where nothing better is known.
+ROUNDING = wp.constant(1.0e-7)
+
+
 @wp.func
-def factorize(t: Tables, w: Scratch, a: int):
+def guarded_pivot(t: Tables, m: ModelData, w: Scratch, a: int, i: int, pivot: float, whole: float):
+    """A pivot that is never less than in exact arithmetic it can be.
+
+    It is the inertia of all that the velocity moves with the joints behind it free, so at least that of the link itself,
+    if the velocity is the last one of its link. With a heavy load on a light chain (mass matrices of condition 1e7) the
+    subtractions of float32 may leave anything.
+    """
+    kind = t.articulation_type[a]
+    local = t.velocity_link[t.type_velocity[kind] + i]
+    least = ROUNDING * whole
+    if i == t.link_chain[t.type_link[kind] + local]:
+        link = t.articulation_link[a] + local
+        angular = w.motion_angular[t.articulation_velocity[a] + i]
+        linear = w.motion_linear[t.articulation_velocity[a] + i] + wp.cross(angular, w.link_com_offset[link])
+        own = m.link_mass[link] * wp.dot(linear, linear) + wp.dot(angular, w.link_inertia[link] * angular)
+        if i >= t.type_root[kind]:
+            own += m.dof_armature[t.articulation_dof[a] + i - t.type_root[kind]]
+        least = wp.max(least, own)
+    return wp.max(pivot, least)
+
+
+@wp.func
+def factorize(t: Tables, m: ModelData, w: Scratch, a: int):
     """Overwrite the entries of the mass matrix by L (below the diagonal) and D (on it); set D^-1/2."""
     kind = t.articulation_type[a]
     first = t.type_velocity[kind]
@@ -22,6 +50,9 @@ def factorize(t: Tables, w: Scratch, a: int):
         depth = t.velocity_depth[first + k]
         row = entry + local
         pivot = w.factor_entry[row + depth]
+        whole = w.mass_entry[row + depth]
+        if pivot < CANCELLED * whole:
+            pivot = guarded_pivot(t, m, w, a, k, pivot, whole)
         w.inverse_root[start + k] = 1.0 / wp.sqrt(pivot)
         for back in range(depth):
             p = depth - 1 - back

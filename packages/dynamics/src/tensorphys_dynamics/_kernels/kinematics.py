@@ -87,6 +87,10 @@ def link_masses(m: ModelData, w: Scratch, link: int, origin: wp.vec3):
     w.link_inertia[link] = inertia_rotate(m.link_inertia[link], rotation)
 
 
+# Determinant of an inertia over the cube of its trace, below which it is not inverted.
+SOUND = wp.constant(1.0e-10)
+
+
 @wp.func
 def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
     """Set the root velocity of a floating base so that the known total momentum holds, joint velocities kept.
@@ -111,12 +115,14 @@ def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
         inertia += w.link_inertia[link] + point_inertia(m.link_mass[link], c)
         p += m.link_mass[link] * velocity
         angular += w.link_inertia[link] * w.link_angular[link] + wp.cross(c, m.link_mass[link] * velocity)
-    if w.momentum_known[a] == 1:
+    centre = moment / mass
+    about_centre = inertia - point_inertia(mass, centre)
+    # rounding of a heavy load far from the root may leave no inertia to invert
+    size = wp.trace(about_centre)
+    if w.momentum_known[a] == 1 and wp.determinant(about_centre) > SOUND * size * size * size:
         shift = w.origin_shift[a]
         target_p = w.momentum_linear[a]
         target_angular = w.momentum_angular[a] - wp.cross(shift, target_p)
-        centre = moment / mass
-        about_centre = inertia - point_inertia(mass, centre)
         dp = target_p - p
         turn = wp.inverse(about_centre) * (target_angular - angular - wp.cross(centre, dp))
         move = dp / mass - wp.cross(turn, centre)

@@ -207,7 +207,7 @@ def forward_dynamics(
     composite_inertias(t, m, w, a)
     mass_rows(t, m, w, a)
     copy_mass(t, w, a)
-    factorize(t, w, a)
+    factorize(t, m, w, a)
     for i in range(t.type_velocities[t.articulation_type[a]]):
         acceleration_out[start + i] = force[start + i] - projected(t, w, a, i)
     solve(t, w, a, acceleration_out)

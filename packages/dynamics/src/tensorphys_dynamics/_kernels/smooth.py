@@ -13,6 +13,7 @@ from tensorphys_dynamics._kernels.advance import advance_articulation
 from tensorphys_dynamics._kernels.arrays import ControlData, ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.factor import dof_response, factorize, solve, to_u
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
+from tensorphys_dynamics._kernels.tension import add_tension
 
 wp.set_module_options({"enable_backward": False})
 
@@ -182,7 +183,7 @@ def drive_scale(t: Tables, m: ModelData, w: Scratch, a: int):
             wanted = 1
     if wanted == 1:
         copy_mass(t, w, a)
-        factorize(t, w, a)
+        factorize(t, m, w, a)
         for i in range(root, t.type_velocities[kind]):
             if m.dof_drive_type[t.articulation_dof[a] + i - root] == 2:
                 w.drive_force[start + i] = 1.0 / dof_response(t, w, a, i)
@@ -337,11 +338,12 @@ def smooth_substep(
         advance_articulation(t, m, s, w, a, h)
     articulation_kinematics(t, m, s, w, a)
     wrenches(t, m, s, c, w, a, h, first)
+    add_tension(t, m, w, a, h)
     mass_rows(t, m, w, a)
     drive_scale(t, m, w, a)
     for attempt in range(4):
         assemble_drives(t, m, s, c, w, a, h, first)
-        factorize(t, w, a)
+        factorize(t, m, w, a)
         solve(t, w, a, w.kick)
         kicked_velocity(t, m, s, w, a)
         if attempt == 3 or saturate(t, m, s, c, w, a, h) == 0:

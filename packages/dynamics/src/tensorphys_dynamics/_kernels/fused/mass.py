@@ -70,7 +70,76 @@ auto mass_rows = [&]() {
       }
       row[depth] += m.dof_armature.data[dof0 + i];
     }
+    w->inverse_root[i] = row[depth];  // what the factorisation measures its pivots by
   }
+  SYNC();
+};
+"""
+
+PIVOTS = r"""
+// A pivot that is never less than in exact arithmetic it can be: the inertia of the link itself, if the velocity is the
+// last one of its link. With a heavy load on a light chain the subtractions of float32 may leave anything.
+auto pivot_of = [&](int i, float pivot) {
+  const float whole = w->inverse_root[i];
+  if (pivot >= CANCELLED * whole) return pivot;
+  float least = ROUNDING * whole;
+  const int l = tab(T_LINK + i);
+  if (i == tab(T_LAST + l)) {
+    const float* inertia = w->inertia[l];
+    V linear, angular;
+    if (i < NR) {
+      linear = V{0, 0, 0};
+      angular = V{0, 0, 1};
+    } else {
+      linear = load(w->motion[i]);
+      angular = load(w->motion[i] + 3);
+    }
+    linear = linear + cross(angular, load(w->com[l]));
+    const V spin = V{inertia[XX] * angular.x + inertia[XY] * angular.y + inertia[XZ] * angular.z,
+                     inertia[XY] * angular.x + inertia[YY] * angular.y + inertia[YZ] * angular.z,
+                     inertia[XZ] * angular.x + inertia[YZ] * angular.y + inertia[ZZ] * angular.z};
+    float own = m.link_mass.data[link0 + l] * dot(linear, linear) + dot(angular, spin);
+    if (i >= NR) own += m.dof_armature.data[dof0 + i];
+    least = greater(least, own);
+  }
+  return greater(pivot, least);
+};
+"""
+
+TENSION = r"""
+// Inertia against stiff transverse modes of heavily loaded light links, see `tension.py`.
+auto joint_point = [&](int l) {
+  V p = load(w->pos[l]);
+  const int last = tab(T_FIRST + l + 1) - 1;
+  if (last >= tab(T_FIRST + l) && tab(T_ROTATIONAL + last))
+    p = p + rotate(load_q(w->rot[l]), load((const float*)&m.dof_anchor.data[dof0 + last]));
+  return p;
+};
+auto add_tension = [&]() {
+  if (NR == 6) return;
+  if (lane == 0)
+    for (int l = 1; l < nl; l++) {
+      const int parent = tab(T_PARENT + l);
+      if (parent == 0) continue;
+      const V joint = joint_point(parent), arm = joint_point(l) - joint;
+      const V lever = load(w->com[parent]) + origin - joint;
+      const float* inertia = w->inertia[parent];
+      const float own = m.link_mass.data[link0 + parent] * dot(lever, lever)
+                      + 0.5f * (inertia[XX] + inertia[YY] + inertia[ZZ]);
+      const float square = dot(arm, arm);
+      const float wanted = TENSION * h * h * w->sub[l][0] * dot(gravity, arm) - OWN_SHARE * own;
+      if (!(wanted > 0.0f && square > 0.0f)) continue;
+      const V n = arm * (1.0f / sqrtf(square));
+      for (int up = parent; up >= 0; up = tab(T_PARENT + up)) {
+        float* o = w->sub[up];
+        o[4] += wanted * (1.0f - n.x * n.x);
+        o[5] += wanted * (1.0f - n.y * n.y);
+        o[6] += wanted * (1.0f - n.z * n.z);
+        o[7] -= wanted * n.x * n.y;
+        o[8] -= wanted * n.x * n.z;
+        o[9] -= wanted * n.y * n.z;
+      }
+    }
   SYNC();
 };
 """
@@ -93,12 +162,14 @@ auto momentum_root = [&]() {
   V joint = load(w->joint), joint_spin = load(w->joint + 3);
   auto measured = [&]() { return linear * o[0] - cross(b, angular) + joint; };
   auto measured_spin = [&]() { return symmetric(o + 4, angular) + cross(b, linear) + joint_spin; };
-  if (known) {
+  float xx = o[4] - b.y * x.y - b.z * x.z, yy = o[5] - b.x * x.x - b.z * x.z, zz = o[6] - b.x * x.x - b.y * x.y;
+  float xy = o[7] + b.x * x.y, xz = o[8] + b.x * x.z, yz = o[9] + b.y * x.z;
+  float cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - xz * yy;
+  const float determinant = xx * cxx + xy * cxy + xz * cxz, size = xx + yy + zz;
+  // rounding of a heavy load far from the root may leave no inertia to invert
+  if (known && determinant > SOUND * size * size * size) {
+    const float over = 1.0f / determinant;
     spin_momentum = spin_momentum - cross(shift, momentum);
-    float xx = o[4] - b.y * x.y - b.z * x.z, yy = o[5] - b.x * x.x - b.z * x.z, zz = o[6] - b.x * x.x - b.y * x.y;
-    float xy = o[7] + b.x * x.y, xz = o[8] + b.x * x.z, yz = o[9] + b.y * x.z;
-    float cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - xz * yy;
-    float over = 1.0f / (xx * cxx + xy * cxy + xz * cxz);
     const float adjugate[6] = {cxx, xx * zz - xz * xz, xx * yy - xy * xy, cxy, cxz, xy * xz - xx * yz};
     for (int round = 0; round < 2; round++) {
       V dp = momentum - measured();
@@ -124,7 +195,7 @@ auto factorize = [&]() {
   for (int i = nv - 1; i >= 0; i--) {
     float* row = w->factor + row_start(i);
     const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
-    const float over = 1.0f / row[depth], x = w->kick[i];
+    const float over = 1.0f / pivot_of(i, row[depth]), x = w->kick[i];
     w->inverse_root[i] = sqrtf(over);
     // the row stays M's until all others have had it: a scalar store among vector loads would stall each of them
     for (int p = depth - 1; p >= 0; p--) {
@@ -153,7 +224,8 @@ auto factorize = [&]() {
   for (int i = nv - 1; i >= 0; i--) {
     float* row = w->factor + row_start(i);
     const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
-    const float over = 1.0f / row[depth], x = w->kick[i];
+    const float over = 1.0f / pivot_of(i, row[depth]), x = w->kick[i];
+    SYNC();
     if (lane == 0) w->inverse_root[i] = sqrtf(over);
     // a lane takes a long and a short row
     for (int t = lane; 2 * t < depth; t += G) {
@@ -360,6 +432,7 @@ for (int i = NR + lane; i < nv; i += G) {
   if (drive_type(i) == 2) scaling = true;
 }
 scaling = group_any(scaling);
+add_tension();
 for (int attempt = 0;;) {
   mass_rows();
   if (!evaluated) {

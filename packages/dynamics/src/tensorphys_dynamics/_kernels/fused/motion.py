@@ -129,12 +129,13 @@ auto clamp = [&](float* v) {
   int clamped = 0;
   for (int i = NR + lane; i < nv; i += G) {
     float bound = m.dof_max_velocity.data[dof0 + i];
+    if (tab(T_ROTATIONAL + i)) bound = lesser(bound, HALF_TURN / h);
     v[i] = lesser(greater(v[i], -bound), bound);
   }
   if (NR == 6) {
     V a = load(v), b = load(v + 3);
     float linear = dot(a, a), angular = dot(b, b);
-    float top = m.link_max_linear_velocity.data[link0], spin = m.link_max_angular_velocity.data[link0];
+    float top = m.link_max_linear_velocity.data[link0], spin = lesser(m.link_max_angular_velocity.data[link0], HALF_TURN / h);
     SYNC();
     if (linear > top * top) { clamped = 1; if (lane == 0) store(v, a * (top / sqrtf(linear))); }
     if (angular > spin * spin) { clamped = 1; if (lane == 0) store(v + 3, b * (spin / sqrtf(angular))); }
@@ -189,6 +190,7 @@ auto advance = [&](bool moved) {
   for (int i = lane; i < nv; i += G) {
     float half = loaded ? 0.0f : 0.5f * w->kick[i];
     if (i >= NR && !tab_smooth(i)) half = 0.0f;
+    if (i >= NR ? tab(T_ROTATIONAL + i) : i >= 3) half = lesser(greater(half, -HALF_TURN / h), HALF_TURN / h);
     w->v[i] = w->cosine[i] + half;
     // a known momentum gives the synchronised root velocity; there is nothing to take back then
     w->half_kick[i] = i < NR && known && !loaded ? 0.0f : half;

@@ -9,6 +9,7 @@ from typing import Any
 
 import warp as wp
 
+from tensorphys_dynamics._kernels.advance import HALF_TURN
 from tensorphys_dynamics._kernels.arrays import (
     ContactData,
     ContactRows,
@@ -16,6 +17,7 @@ from tensorphys_dynamics._kernels.arrays import (
     ModelData,
     StateData,
 )
+from tensorphys_dynamics._kernels.factor import CANCELLED, ROUNDING
 from tensorphys_dynamics._kernels.fused import (
     base,
     bodies,
@@ -26,9 +28,11 @@ from tensorphys_dynamics._kernels.fused import (
     motion,
     sweep,
 )
+from tensorphys_dynamics._kernels.kinematics import SOUND
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import UNBOUNDED
 from tensorphys_dynamics._kernels.sweep import EXTRA, RECOVERY, SUDDEN
+from tensorphys_dynamics._kernels.tension import OWN_SHARE, TENSION
 
 wp.set_module_options({"enable_backward": False})
 
@@ -233,6 +237,12 @@ def _constants(size: SizeClass) -> str:
         "SOFT": SOFT,
         "LEAK_SPEED": LEAK,
         "UNBOUNDED": UNBOUNDED,
+        "HALF_TURN": HALF_TURN,
+        "SOUND": SOUND,
+        "CANCELLED": CANCELLED,
+        "ROUNDING": ROUNDING,
+        "TENSION": TENSION,
+        "OWN_SHARE": OWN_SHARE,
     }
     lines = [f"constexpr int {name} = {value};" for name, value in numbers.items()]
     lines += [f"constexpr float {name} = {float(value)!r}f;" for name, value in floats.items()]
@@ -271,6 +281,8 @@ def source(size: SizeClass) -> str:
             bodies.FORCE_OF_LINKS,
             mass.MASS_ROWS,
             mass.MOMENTUM,
+            mass.PIVOTS,
+            mass.TENSION,
             mass.FACTOR_CPU if wide else mass.FACTOR_LANES,
             mass.SOLVES.replace("{SUBTRACT}", mass.SUBTRACT_CPU if wide else mass.SUBTRACT_LANES),
             mass.DRIVES,
