@@ -55,6 +55,3 @@ def test_colliders_without_geometry_are_reported(scene_of: Callable[..., Scene])
     )
 
 
-def test_point_instancers_are_reported(scene_of: Callable[..., Scene]) -> None:
-    scene = scene_of('def PointInstancer "P" {}')
-    assert dict(scene.findings)["/P"].startswith("PointInstancer is not supported")

@@ -27,10 +27,7 @@ def report_leftovers(reading: Reading, descriptors: Descriptors, soft: StageSoft
         if path not in shapes and not soft.owns(path) and prim.HasAPI(UsdPhysics.CollisionAPI):
             text = f"PhysicsCollisionAPI on a prim of type {kind or 'none'}, which is no collider: ignored"
             reading.report.add(path, text)
-        if kind == "PointInstancer":
-            text = "PointInstancer is not supported: bodies below it stand once, where their prims are"
-            reading.report.add(path, text)
-        elif kind.startswith(("Mjc", "Newton", "Physx")) and not (
+        if kind.startswith(("Mjc", "Newton", "Physx")) and not (
             kind == "MjcActuator" or is_coupling_joint(kind) or path in known
         ):
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")

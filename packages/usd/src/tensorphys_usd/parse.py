@@ -21,6 +21,7 @@ from tensorphys_usd.errors import StageError
 from tensorphys_usd.filters import filtered_pairs
 from tensorphys_usd.forces import read_forces
 from tensorphys_usd.initial_state import derive_positions
+from tensorphys_usd.instancers import expand_instancers
 from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.leftovers import report_leftovers
 from tensorphys_usd.masses import mass_columns
@@ -125,8 +126,12 @@ def _scene(
     require_scene: bool,
 ) -> Scene:
     freed, fixed = _Selection("free_base", free_base), _Selection("fix_base", fix_base)
+    expanded = expand_instancers(stage)
+    stage = expanded.stage
     found = find_roots(stage, environments)
     reading = Reading(stage, found.copies)
+    for path, text in expanded.notes:
+        reading.report.correct(path, text)
     descriptors = Descriptors(reading)
     settings = read_settings(reading, descriptors, require_scene=require_scene)
     materials = StageMaterials(reading, descriptors)
