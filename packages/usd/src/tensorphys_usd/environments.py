@@ -18,6 +18,7 @@ from tensorphys_usd.likeness import differences, equal_groups
 from tensorphys_usd.roots import EnvironmentRoots
 from tensorphys_usd.rows import StageRows, TableRows
 from tensorphys_usd.stage import Reading
+from tensorphys_usd.variants import Variants
 
 IntArray = npt.NDArray[np.int64]
 
@@ -31,6 +32,7 @@ class Roots:
         paths: Root paths in stage order; one empty path where the whole stage is one environment.
         origins: Translation of each root in the world, shape [count, 3].
         source: The environment whose rows stand for each one, shape [count].
+        numbers: The environment whose masses and sizes stand for each one, shape [count].
     """
 
     def __init__(self, reading: Reading, found: EnvironmentRoots) -> None:
@@ -38,6 +40,7 @@ class Roots:
         self.paths = found.paths
         self.origins = found.origins
         self.source = found.source
+        self.numbers = found.numbers
         self._parsed = np.unique(found.source)
         self._starts = [reading.order[self.paths[row]] for row in self._parsed] if self.paths else []
 
@@ -112,8 +115,9 @@ class _Part:
 class Splitter:
     """Splits the rows of a stage by environment."""
 
-    def __init__(self, reading: Reading, roots: Roots, rows: StageRows) -> None:
+    def __init__(self, reading: Reading, roots: Roots, rows: StageRows, variants: Variants) -> None:
         self._reading = reading
+        self._variants = variants
         self._roots = roots
         self._rows = rows
         self._of: dict[str, IntArray] = {}
@@ -374,6 +378,17 @@ class Splitter:
         count = int(self.row_counts(name, environments[:1])[0])
         return self._order[name][self._starts[name][environments + 1][:, None] + np.arange(count)]
 
+    def numbers(self, name: str, column: str, environments: IntArray) -> npt.NDArray[Any] | None:
+        """Values of a float column, shape [environments, rows, ...]; None where all are surely equal."""
+        source = self._roots.source[environments]
+        varied = f"{name}.{column}" in self._variants.columns
+        if not varied and (source == source[0]).all():
+            return None
+        values = self.table(name).columns[column][self.rows_of_all(name, source)]
+        if varied:
+            self._variants.replace(f"{name}.{column}", environments, values)
+        return values
+
     def template(self, part: _Part) -> Template:
         """A template of a part."""
         rows = self._rows
@@ -403,10 +418,10 @@ def _index_into(rows: IntArray, index: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def split(
-    reading: Reading, roots: Roots, rows: StageRows
+    reading: Reading, roots: Roots, rows: StageRows, variants: Variants
 ) -> tuple[tuple[Template, ...], Environments, Template, dict[tuple[int, str], npt.NDArray[np.float64]]]:
     """Templates, environments, shared shapes and per-environment columns of a stage."""
-    splitter = Splitter(reading, roots, rows)
+    splitter = Splitter(reading, roots, rows, variants)
     template_of = np.zeros(roots.count, np.int32)
     templates = []
     overrides: dict[tuple[int, str], npt.NDArray[np.float64]] = {}
@@ -414,8 +429,10 @@ def split(
         users = np.flatnonzero(np.isin(roots.source, members))
         template_of[users] = index
         templates.append(splitter.template(splitter.part(int(members[0]))))
-        row_of_user = np.searchsorted(members, roots.source[users])
-        for name, values in differences(splitter, members).items():
+        # The template's own environment stands first in stage order.
+        readers = np.unique(roots.numbers[users])
+        row_of_user = np.searchsorted(readers, roots.numbers[users])
+        for name, values in differences(splitter, readers).items():
             overrides[index, name] = values[row_of_user]
     shared = splitter.template(splitter.part(OUTSIDE)) if roots.paths else Template()
     environments = Environments(path=roots.names(), template=template_of, origin=roots.origins)

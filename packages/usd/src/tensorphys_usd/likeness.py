@@ -44,6 +44,9 @@ class SplitRows(Protocol):
     def places(self, name: str, rows: IntArray) -> IntArray:
         """Where the prims of rows stand below the root of their environment, in depth-first order."""
 
+    def numbers(self, name: str, column: str, environments: IntArray) -> npt.NDArray[Any] | None:
+        """Values of a float column, shape [environments, rows, ...]; None where all are surely equal."""
+
     def prims(self, environment: int) -> tuple[str, ...]:
         """Relative paths of all prims of an environment."""
 
@@ -68,20 +71,22 @@ def equal_groups(split: SplitRows, environments: IntArray) -> list[IntArray]:
     return [np.array(members) for members in sorted(groups.values())]
 
 
-def differences(split: SplitRows, members: IntArray) -> dict[str, npt.NDArray[np.float64]]:
-    """Float columns that differ between environments of one template, by "table.column", one row an environment."""
+def differences(split: SplitRows, readers: IntArray) -> dict[str, npt.NDArray[np.float64]]:
+    """Float columns that differ between environments of one template, by "table.column", one row an environment.
+
+    Args:
+        split: The rows.
+        readers: Environments whose numbers count, the one that the template is made of first.
+    """
     result: dict[str, npt.NDArray[np.float64]] = {}
-    if len(members) < 2:
-        return result
     for name in split.names:
         table = split.table(name)
-        if not table.count:
-            continue
-        rows = split.rows_of_all(name, members)
         for column, values in table.columns.items():
-            if values.dtype.kind != "f" or not rows.size:
+            if values.dtype.kind != "f" or not table.count:
                 continue
-            stacked = values[rows]
+            stacked = split.numbers(name, column, readers)
+            if stacked is None or not stacked.size:
+                continue
             first = stacked[0]
             with np.errstate(invalid="ignore"):
                 same = np.abs(stacked - first) <= _SAME * (1.0 + np.abs(first))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,12 +31,10 @@ from tensorphys_spatial import (
     quaternion_from_matrix,
     quaternion_to_matrix,
 )
-from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import rotation_of
+from tensorphys_usd.frames import Frame, Rigid, rotation_of
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes, scaled
-from tensorphys_usd.shapes import StageShapes
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
@@ -43,6 +42,25 @@ Array = npt.NDArray[np.float64]
 _WATER = 1000.0  # kg/m³
 _DEGENERATE = 1e-7  # a principal moment below this part of the largest cannot be told from zero in float32
 _POINT_RADIUS = 0.1  # metres; a body with a mass and no extent counts as a sphere of this radius
+
+
+class MassBodies(Protocol):
+    """What is read of bodies, as `bodies.StageBodies` has it."""
+
+    paths: list[Sdf.Path]
+    frames: list[Frame]
+    enabled: list[bool]
+    kinematic: list[bool]
+
+
+class MassShapes(Protocol):
+    """What is read of shapes, as `shapes.StageShapes` has it."""
+
+    paths: list[Sdf.Path]
+    bodies: list[int]
+    frames: list[Frame]
+    places: list[Rigid]
+    columns: dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -71,8 +89,8 @@ class _Masses:
     def __init__(
         self,
         reading: Reading,
-        bodies: StageBodies,
-        shapes: StageShapes,
+        bodies: MassBodies,
+        shapes: MassShapes,
         materials: StageMaterials,
         meshes: StageMeshes,
     ) -> None:
@@ -113,7 +131,9 @@ class _Masses:
             together = self._of_one_prim(rows, index)
             if together[0] == index:
                 parts = [MassProperties(volume[k], com[k], inertia[k] / density[k]) for k in together]
-                part = self._shape(int(rows[index]), item, combine_mass_properties(parts), float(density[index]))
+                part = self._shape(
+                    int(rows[index]), item, combine_mass_properties(parts), float(density[index])
+                )
                 mass[together], inertia[together] = 0.0, 0.0
                 mass[index], com[index], inertia[index] = part.mass, part.com, part.inertia
         np.add.at(self.mass, body, mass)
@@ -295,7 +315,7 @@ _ROUND = {
 
 
 def mass_columns(
-    reading: Reading, bodies: StageBodies, shapes: StageShapes, materials: StageMaterials, meshes: StageMeshes
+    reading: Reading, bodies: MassBodies, shapes: MassShapes, materials: StageMaterials, meshes: StageMeshes
 ) -> dict[str, Array]:
     """Columns `mass`, `com`, `inertia` and `principal_rotation` of the body table."""
     masses = _Masses(reading, bodies, shapes, materials, meshes)

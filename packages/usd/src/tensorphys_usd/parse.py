@@ -34,6 +34,7 @@ from tensorphys_usd.shapes import StageShapes
 from tensorphys_usd.soft import StageSoft
 from tensorphys_usd.spatial_tendons import StageSpatialTendons
 from tensorphys_usd.stage import Reading, open_stage, stage_of_cache
+from tensorphys_usd.variants import Variants
 
 
 class _Selection:
@@ -140,6 +141,7 @@ def _scene(
     soft = StageSoft(reading)
     shapes = StageShapes(reading, descriptors, bodies, materials, meshes, soft)
     masses = mass_columns(reading, bodies, shapes, materials, meshes)
+    variants = Variants(reading, found, bodies, shapes, materials, meshes)
     joints = StageJoints(reading, descriptors, bodies)
     apply_actuators(reading, joints)
     articulations = StageArticulations(reading, descriptors, bodies, joints, free_base=freed, fix_base=fixed)
@@ -164,7 +166,7 @@ def _scene(
         meshes.meshes,
         pairs,
     )
-    templates, placed, shared, overrides = split(reading, Roots(reading, found), rows)
+    templates, placed, shared, overrides = split(reading, Roots(reading, found), rows, variants)
     report_leftovers(reading, descriptors, soft)
     return Scene(
         settings=settings,

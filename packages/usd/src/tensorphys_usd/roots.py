@@ -1,8 +1,9 @@
 """Environment root prims, and which of them hold the same.
 
 Two environments are equal before anything is parsed when every layer says the same below both roots: the specs that
-contribute to the roots hold equal text, apart from where the roots stand. Only one of them is parsed. Equal
-environments that say so in different ways (one by a reference, one in full) are found later, by their rows.
+contribute to the roots hold equal text, apart from where the roots stand. Only one of them is parsed. Of environments
+that differ in masses and sizes of primitives alone one is parsed, too; of the others `variants` reads these numbers.
+Equal environments that say so in different ways (one by a reference, one in full) are found later, by their rows.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ _COPY = Sdf.Path("/environment")
 _SAMPLE = 32
 # One line of the root prim that says where it stands.
 _ROOT_TRANSFORM = re.compile(r"^ {4}(?:[\w\[\]]+ )+xformOp[\w:]*[ .].*\n", re.MULTILINE)
+# A mass property or a size of a primitive with its value; one that opens metadata is left as it is.
+_NUMBERS = re.compile(
+    r"( (?:physics:(?:mass|density|centerOfMass|diagonalInertia|principalAxes)|radius|height|size) = ).*[^(\n](?=\n)"
+)
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,13 @@ class EnvironmentRoots:
         paths: Root paths in stage order; none where the whole stage is one environment.
         origins: Translation of each root in the world, shape [count, 3]; one row where there are no roots.
         source: The environment that is parsed for each one, shape [count].
+        numbers: The environment whose masses and sizes are read for each one, shape [count].
     """
 
     paths: tuple[Sdf.Path, ...]
     origins: npt.NDArray[np.float64]
     source: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64]
 
     @property
     def copies(self) -> frozenset[Sdf.Path]:
@@ -76,7 +83,7 @@ def find_roots(stage: Usd.Stage, pattern: str | None) -> EnvironmentRoots:
         StageError: If the pattern matches nothing, or a root is inside another.
     """
     if pattern is None:
-        return EnvironmentRoots((), np.zeros((1, 3)), np.zeros(1, np.int64))
+        return EnvironmentRoots((), np.zeros((1, 3)), np.zeros(1, np.int64), np.zeros(1, np.int64))
     hits = dict.fromkeys(hit.path for hit in match(pattern, _Prims(stage)))
     if not hits:
         raise StageError(f"environments={pattern!r} matches no prim of the stage")
@@ -93,10 +100,10 @@ def find_roots(stage: Usd.Stage, pattern: str | None) -> EnvironmentRoots:
     if not finite.all():
         raise StageError(f"{paths[int(np.argmin(finite))]}: world transform is not finite")
     if len(paths) > 1 and _independent(stage, known):
-        source = _sources(prims, worlds[:, :3, :3])
+        source, numbers = _sources(prims, worlds[:, :3, :3])
     else:
-        source = np.arange(len(paths))
-    return EnvironmentRoots(paths, worlds[:, 3, :3].copy(), source)
+        source = numbers = np.arange(len(paths))
+    return EnvironmentRoots(paths, worlds[:, 3, :3].copy(), source, numbers)
 
 
 def _independent(stage: Usd.Stage, roots: set[Sdf.Path]) -> bool:
@@ -135,15 +142,46 @@ def _reaches(prim: Usd.Prim, roots: set[Sdf.Path], above: set[Sdf.Path]) -> bool
     return False
 
 
-def _sources(prims: Sequence[Usd.Prim], turns: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """For each root the first one that holds the same."""
-    source = np.arange(len(prims))
-    first: dict[tuple[object, ...], int] = {}
+def _sources(
+    prims: Sequence[Usd.Prim], turns: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each root the first one that holds the same up to masses and sizes, and the first that holds the same."""
+    source, numbers = np.arange(len(prims)), np.arange(len(prims))
+    same: dict[tuple[object, ...], int] = {}
+    alike: dict[tuple[object, ...], int] = {}
     for row, prim in enumerate(prims):
-        source[row] = first.setdefault((turns[row].tobytes(), *_content(prim)), row)
-        if row + 1 == _SAMPLE == len(first):
+        content = _content(prim)
+        key = (turns[row].tobytes(), *content)
+        first = numbers[row] = same.setdefault(key, row)
+        if first != row:
+            source[row] = source[first]
+            continue
+        key = (turns[row].tobytes(), *((layer, _NUMBERS.sub(r"\1", text)) for layer, text in content))
+        if key not in alike and _may_vary(prim):
+            alike[key] = row
+        source[row] = alike.get(key, row)
+        if row + 1 == _SAMPLE and np.array_equal(source[:_SAMPLE], np.arange(_SAMPLE)):
             break
-    return source
+    return source, numbers
+
+
+def _may_vary(root: Usd.Prim) -> bool:
+    """Whether the numbers that `_NUMBERS` leaves out are nothing but masses and sizes below this root."""
+    cache = UsdGeom.XformCache()
+    for prim in Usd.PrimRange(root, Usd.TraverseInstanceProxies()):
+        kind = str(prim.GetTypeName())
+        if kind.endswith("_1") or kind.startswith(("Physx", "OmniPhysics")):
+            return False
+        schemas = " ".join(prim.GetPrimTypeInfo().GetAppliedAPISchemas())
+        if any(word in schemas for word in ("Material", "Deformable", "Particle")):
+            return False
+        if kind == "Cube":
+            # The corners of a sheared one become a mesh.
+            linear = np.array(cache.GetLocalToWorldTransform(prim))[:3, :3]
+            gram = linear @ linear.T
+            if np.abs(gram - np.diag(np.diagonal(gram))).max() > 1e-6 * np.abs(gram).max():
+                return False
+    return True
 
 
 def _content(prim: Usd.Prim) -> tuple[tuple[str, str], ...]:

@@ -135,6 +135,12 @@ class StageShapes:
         for name, value in values.items():
             self.columns[name].append(value)
 
+    def size_of(self, row: int, path: Sdf.Path) -> tuple[float, float, float]:
+        """Size of a primitive like that of a row, in the same place, with the sizes of another prim."""
+        attributes = self._reading.attributes(path)
+        (geometry,) = self._geometry(path, self.descriptors[row], self.frames[row], False, attributes)
+        return geometry.size
+
     def _offsets(self, path: Sdf.Path, attributes: Attributes) -> dict[str, Any]:
         margin = attributes.number("newton:contactMargin", 0.0)
         gap = attributes.number("newton:contactGap", float("-inf"))
@@ -184,9 +190,7 @@ class StageShapes:
         report.add(path, f"collider of this kind is not supported and left out: {what}")
         return []
 
-    def _mesh(
-        self, path: Sdf.Path, local: Frame, moving: bool, attributes: Attributes
-    ) -> list[Geometry]:
+    def _mesh(self, path: Sdf.Path, local: Frame, moving: bool, attributes: Attributes) -> list[Geometry]:
         report = self._reading.report
         approximation = attributes.token("physics:approximation", "none")
         mesh = self._meshes.of_prim(path)
