@@ -1,6 +1,7 @@
 """Random articulations and obstacles for tests of this package and of those that build on it."""
 
+from tensorphys_dynamics.testing.bodies import bodies_model, link_energy
 from tensorphys_dynamics.testing.obstacles import SpheresOnPlane
 from tensorphys_dynamics.testing.trees import model_of, random_state, random_tree
 
-__all__ = ["SpheresOnPlane", "model_of", "random_state", "random_tree"]
+__all__ = ["SpheresOnPlane", "bodies_model", "link_energy", "model_of", "random_state", "random_tree"]
