@@ -43,7 +43,7 @@ def deformation_gradient(
 @wp.func
 def viscous_rate(materials: Materials, work: Work, body: int) -> wp.float64:
     """Damping time over the time step; 0 in a static solve."""
-    if materials.scheme[body] == STATIC:
+    if work.scheme[body] == STATIC:
         return _ZERO
     return wp.float64(materials.damping[body] * materials.damping_scale[body] / work.time_step[0])
 
@@ -82,7 +82,7 @@ def element_dilatation(
     body = mesh.element_body[e]
     law = materials.law[body]
     after = dilatation(gradient_after(mesh, work, increment, e), law)
-    if materials.scheme[body] == CONSERVING:
+    if work.scheme[body] == CONSERVING:
         return _HALF * (after + dilatation(gradient_before(mesh, work, e), law))
     return after
 
@@ -125,7 +125,7 @@ def _solid_stress(
     pressure = element_pressure(mesh, materials, work, increment, patches, e)
     after = gradient_after(mesh, work, increment, e)
     stress = wp.mat33d()
-    if materials.scheme[body] == CONSERVING:
+    if work.scheme[body] == CONSERVING:
         before = gradient_before(mesh, work, e)
         stress = stress_conserving(before, after, law, moduli[0], pressure)
     else:
@@ -145,7 +145,7 @@ def _membrane_stress(
     bulk = plane_stress_lambda(moduli[0], moduli[1])
     before = gradient_before(mesh, work, e)
     after = gradient_after(mesh, work, increment, e)
-    stress = membrane_stress(before, after, materials.scheme[body] == CONSERVING, moduli[0], bulk)
+    stress = membrane_stress(before, after, work.scheme[body] == CONSERVING, moduli[0], bulk)
     rate = viscous_rate(materials, work, body)
     if rate > _ZERO:
         stress += stress_viscous(before, after, moduli[0], _ZERO, rate)
@@ -171,12 +171,12 @@ def _hinge_force(mesh: Mesh, materials: Materials, work: Work, increment: wp.arr
     after = before + wrap_angle(hinge_angle(a + ua, b + ub, c + uc, d + ud) - rest - before)
     part = _ONE
     angle = after
-    if materials.scheme[body] == CONSERVING:
+    if work.scheme[body] == CONSERVING:
         part = _HALF
         angle = _HALF * (before + after)
     ga, gb, gc, gd = hinge_gradient(a + part * ua, b + part * ub, c + part * uc, d + part * ud)
     scale = _ONE
-    if materials.scheme[body] == CONSERVING:
+    if work.scheme[body] == CONSERVING:
         change = wp.dot(ga, ua) + wp.dot(gb, ub) + wp.dot(gc, uc) + wp.dot(gd, ud)
         if wp.abs(change) > wp.float64(1e-9):
             scale = wp.clamp((after - before) / change, _HALF, _TWO)

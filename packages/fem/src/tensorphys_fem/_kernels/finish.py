@@ -2,17 +2,27 @@
 
 import warp as wp
 
+from tensorphys_fem._kernels.energies import elastic_energy
 from tensorphys_fem._kernels.lanes import barrier, group_sum, group_sum3, lane, lane_count
 from tensorphys_fem._kernels.nodes import external_force, inertia_factors
-from tensorphys_fem._kernels.structs import CONSERVING, STATIC, Loads, Materials, Mesh, Work
+from tensorphys_fem._kernels.rigid import body_center, body_inertia, place, solve_spin
+from tensorphys_fem._kernels.structs import (
+    CONSERVING,
+    DAMPED,
+    FAILED,
+    STATIC,
+    UNSOLVED,
+    Loads,
+    Materials,
+    Mesh,
+    Work,
+)
 
 wp.set_module_options({"enable_backward": False})
 
 _ZERO = wp.constant(wp.float64(0.0))
 _HALF = wp.constant(wp.float64(0.5))
 _TWO = wp.constant(wp.float64(2.0))
-# Status of a step, beside 0 solved and 1 residual above the tolerance.
-FAILED = wp.constant(2)
 
 
 @wp.func
@@ -23,12 +33,7 @@ def defect(mesh: Mesh, materials: Materials, loads: Loads, work: Work, node: int
     u = work.increment[node]
     h = wp.float64(work.time_step[0])
     inertia = factors[0] * (u - h * work.start_velocity[node]) + factors[1] * u
-    return mesh.node_mass[node] * inertia - external_force(mesh, materials, loads, work, node)
-
-
-@wp.func
-def _middle(work: Work, node: int) -> wp.vec3d:
-    return work.start[node] + _HALF * work.increment[node]
+    return mesh.node_mass[node] * inertia - external_force(mesh, loads, work, node)
 
 
 @wp.func
@@ -51,35 +56,18 @@ def _balance_force(mesh: Mesh, materials: Materials, loads: Loads, work_inout: W
 @wp.func
 def _balance_moment(mesh: Mesh, materials: Materials, loads: Loads, work_inout: Work, body: int):
     """Turn the increment so that the total angular momentum of the conserving scheme is exact."""
-    mass = _ZERO
-    first = wp.vec3d()
-    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
-        mass += mesh.node_mass[i]
-        first += mesh.node_mass[i] * _middle(work_inout, i)
-    center = group_sum3(first) / group_sum(mass)
+    center = body_center(mesh, work_inout, _HALF, body)
     moment = wp.vec3d()
-    diagonal = wp.vec3d()
-    mixed = wp.vec3d()
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
         if mesh.node_mass[i] > _ZERO:
-            r = _middle(work_inout, i) - center
-            m = mesh.node_mass[i]
+            r = place(work_inout, _HALF, i) - center
             moment += wp.cross(r, defect(mesh, materials, loads, work_inout, i))
-            diagonal += m * wp.vec3d(r[1] * r[1] + r[2] * r[2], r[0] * r[0] + r[2] * r[2], r[0] * r[0] + r[1] * r[1])
-            mixed += m * wp.vec3d(r[1] * r[2], r[0] * r[2], r[0] * r[1])
-    d = group_sum3(diagonal)
-    o = group_sum3(mixed)
-    inertia = wp.mat33d(d[0], -o[2], -o[1], -o[2], d[1], -o[0], -o[1], -o[0], d[2])
-    scale = wp.trace(inertia)
-    turn = wp.vec3d()
+    inertia = body_inertia(mesh, work_inout, _HALF, center, body)
     factors = inertia_factors(materials, work_inout, body)
-    total = group_sum3(moment)
-    # Nodes on a line have no inertia about it.
-    if wp.determinant(inertia) > wp.float64(1e-9) * scale * scale * scale:
-        turn = -wp.inverse(inertia) * total / (factors[0] + factors[1])
+    turn = -solve_spin(inertia, group_sum3(moment)) / (factors[0] + factors[1])
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
         if mesh.node_mass[i] > _ZERO:
-            r = _middle(work_inout, i) - center
+            r = place(work_inout, _HALF, i) - center
             work_inout.increment[i] = work_inout.increment[i] + wp.cross(turn, r)
     barrier()
 
@@ -103,9 +91,9 @@ def _finite(mesh: Mesh, work: Work, body: int) -> bool:
 
 
 @wp.func
-def end_velocity(materials: Materials, work: Work, body: int, node: int) -> wp.vec3d:
+def end_velocity(work: Work, body: int, node: int) -> wp.vec3d:
     """v1 that belongs to the increment; a driven node has its mean velocity."""
-    scheme = materials.scheme[body]
+    scheme = work.scheme[body]
     if scheme == STATIC or work.driven[node] == 2:
         return wp.vec3d()
     u = work.increment[node] / wp.float64(work.time_step[0])
@@ -114,11 +102,80 @@ def end_velocity(materials: Materials, work: Work, body: int, node: int) -> wp.v
     return u
 
 
+@wp.func
+def _passive(mesh: Mesh, work: Work, body: int) -> bool:
+    """Whether nothing but counted forces does work: no springs, and driven nodes that stay where they are."""
+    count = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        moved = work.driven[i] == 1 and wp.length(work.increment[i]) > _ZERO
+        if moved or work.spring[i][0] > _ZERO or work.spring[i][1] > _ZERO:
+            count += wp.float64(1.0)
+    return group_sum(count) == _ZERO
+
+
+@wp.func
+def _mean_velocity(mesh: Mesh, work: Work, body: int) -> wp.vec3d:
+    mass = _ZERO
+    momentum = wp.vec3d()
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        mass += mesh.node_mass[i]
+        momentum += mesh.node_mass[i] * end_velocity(work, body, i)
+    return group_sum3(momentum) / group_sum(mass)
+
+
+@wp.func
+def _energy_factor(
+    mesh: Mesh,
+    materials: Materials,
+    loads: Loads,
+    work_inout: Work,
+    mean: wp.vec3d,
+    patches: int,
+    body: int,
+) -> wp.float64:
+    """Factor of velocities against `mean` with which the total energy does not rise; negative when none does that."""
+    gain = _ZERO
+    relative = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        v = end_velocity(work_inout, body, i)
+        v0 = work_inout.start_velocity[i]
+        m = mesh.node_mass[i]
+        gain += _HALF * m * (wp.dot(v, v) - wp.dot(v0, v0))
+        relative += _HALF * m * wp.dot(v - mean, v - mean)
+        if work_inout.driven[i] == 0:
+            force = external_force(mesh, loads, work_inout, i)
+            gain -= wp.dot(force, work_inout.increment[i])
+    gain = group_sum(gain) + elastic_energy(mesh, materials, work_inout, wp.float64(1.0), patches, body)
+    gain -= elastic_energy(mesh, materials, work_inout, _ZERO, patches, body)
+    relative = group_sum(relative)
+    if gain <= _ZERO:
+        return wp.float64(1.0)
+    if gain >= relative:
+        return wp.float64(-1.0)
+    return wp.sqrt(wp.float64(1.0) - gain / relative)
+
+
+@wp.func
+def _bound_energy(
+    mesh: Mesh, materials: Materials, loads: Loads, work_inout: Work, held: bool, patches: int, body: int
+) -> wp.vec4d:
+    """Mean velocity and factor that keep the damped scheme passive where its budget was too small."""
+    mean = wp.vec3d()
+    factor = wp.float64(1.0)
+    if work_inout.scheme[body] == DAMPED and work_inout.status[body] == UNSOLVED:
+        if _passive(mesh, work_inout, body):
+            if not held:
+                mean = _mean_velocity(mesh, work_inout, body)
+            factor = _energy_factor(mesh, materials, loads, work_inout, mean, patches, body)
+    return wp.vec4d(mean[0], mean[1], mean[2], factor)
+
+
 @wp.kernel
 def finish_bodies(
     mesh: Mesh,
     materials: Materials,
     loads: Loads,
+    patches: wp.int32,
     # outputs
     work_inout: Work,
     position_out: wp.array[wp.vec3d],
@@ -129,17 +186,27 @@ def finish_bodies(
     """A body whose increment is not finite stays where it was, at rest, and says so in its status."""
     body = wp.tid() / lane_count()
     good = _finite(mesh, work_inout, body)
-    if good and materials.scheme[body] != STATIC:
-        if not _held(mesh, work_inout, body):
+    bound = wp.vec4d()
+    bound[3] = wp.float64(1.0)
+    if good and work_inout.scheme[body] != STATIC:
+        held = _held(mesh, work_inout, body)
+        if not held:
             _balance_force(mesh, materials, loads, work_inout, body)
-            if materials.scheme[body] == CONSERVING:
+            if work_inout.scheme[body] == CONSERVING:
                 _balance_moment(mesh, materials, loads, work_inout, body)
+        bound = _bound_energy(mesh, materials, loads, work_inout, held, patches, body)
+    mean = wp.vec3d(bound[0], bound[1], bound[2])
+    h = wp.float64(work_inout.time_step[0])
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
         x = work_inout.start[i]
         v = wp.vec3d()
-        if good:
+        if good and bound[3] >= _ZERO:
             x = x + work_inout.increment[i]
-            v = end_velocity(materials, work_inout, body, i)
+            v = mean + bound[3] * (end_velocity(work_inout, body, i) - mean)
+        elif good and work_inout.driven[i] == 0:
+            # No velocity pays for the energy of this increment: the body moves as a whole.
+            x = x + h * mean
+            v = mean
         position_out[i] = x
         velocity_out[i] = v
         positions_out[i] = wp.vec3(x)

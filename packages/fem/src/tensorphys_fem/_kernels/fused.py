@@ -7,10 +7,24 @@ result of a body does not depend on what else is solved beside it.
 import warp as wp
 
 from tensorphys_fem._kernels.elements import element_dilatation, patch_mean, write_element_force
-from tensorphys_fem._kernels.lanes import barrier, group_sum, lane, lane_count
+from tensorphys_fem._kernels.lanes import barrier, group_sum, group_sum3, lane, lane_count
 from tensorphys_fem._kernels.linear import patch_product, row_product, write_row
 from tensorphys_fem._kernels.nodes import matrix_norm, node_load, node_residual
-from tensorphys_fem._kernels.structs import TET, Limits, Loads, Materials, Mesh, Work
+from tensorphys_fem._kernels.rigid import guess_motion
+from tensorphys_fem._kernels.structs import (
+    CONSERVING,
+    DAMPED,
+    REPLACED,
+    SOLVED,
+    STATIC,
+    TET,
+    UNSOLVED,
+    Limits,
+    Loads,
+    Materials,
+    Mesh,
+    Work,
+)
 from tensorphys_fem._kernels.tangents import write_element_tangent
 
 wp.set_module_options({"enable_backward": False})
@@ -19,6 +33,8 @@ _ZERO = wp.constant(wp.float64(0.0))
 _HALF = wp.constant(wp.float64(0.5))
 # A residual is compared with the loads and with this part of the first residual, squared.
 _FIRST_PART = wp.constant(wp.float64(1e-4))
+# Relative error of a position that is not worth a Newton step.
+_ROUNDING = wp.constant(wp.float64(1e-13))
 
 
 @wp.func
@@ -74,9 +90,26 @@ def _residual_norm(mesh: Mesh, work: Work, body: int) -> wp.float64:
 
 @wp.func
 def _load_norm(mesh: Mesh, materials: Materials, loads: Loads, work: Work, body: int) -> wp.float64:
+    mass = _ZERO
+    momentum = wp.vec3d()
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        mass += mesh.node_mass[i]
+        momentum += mesh.node_mass[i] * work.start_velocity[i]
+    mean = group_sum3(momentum) / group_sum(mass)
     total = _ZERO
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
-        total += matrix_norm(work.inverse_diagonal[i], node_load(mesh, materials, loads, work, i))
+        total += matrix_norm(work.inverse_diagonal[i], node_load(mesh, materials, loads, work, mean, i))
+    return group_sum(total)
+
+
+@wp.func
+def _rounding_norm(mesh: Mesh, work: Work, body: int) -> wp.float64:
+    """What rounding of positions alone may leave of a residual."""
+    total = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        x = work.start[i]
+        stiffness = wp.float64(wp.trace(work.block[mesh.row_start[i]]))
+        total += _ROUNDING * _ROUNDING * stiffness * wp.dot(x, x)
     return group_sum(total)
 
 
@@ -189,28 +222,25 @@ def _search(
     barrier()
 
 
-@wp.kernel
-def solve_bodies(
-    mesh: Mesh,
-    materials: Materials,
-    loads: Loads,
-    limits: Limits,
-    # outputs
-    work_inout: Work,
-):
-    body = wp.tid() / lane_count()
+@wp.func
+def _newton(
+    mesh: Mesh, materials: Materials, loads: Loads, limits: Limits, work_inout: Work, body: int
+) -> int:
+    """Newton steps from the present increment; returns 1 when the residual is below its goal."""
     body_residual(mesh, materials, loads, work_inout, work_inout.increment, limits.patches, body)
     linear = int(0)
     newton = int(0)
     norm = _ZERO
     scale = _ZERO
+    floor = _ZERO
     solved = int(0)
     while newton < limits.newton_iterations and solved == 0:
         _assemble(mesh, materials, work_inout, limits.patches, body)
         norm = _residual_norm(mesh, work_inout, body)
         if newton == 0:
             scale = _load_norm(mesh, materials, loads, work_inout, body) + _FIRST_PART * norm
-        goal = limits.tolerance * limits.tolerance * scale
+            floor = _rounding_norm(mesh, work_inout, body)
+        goal = limits.tolerance * limits.tolerance * scale + floor
         if norm <= goal:
             solved = 1
         else:
@@ -226,4 +256,37 @@ def solve_bodies(
         work_inout.load_norm[body] = wp.sqrt(scale)
         work_inout.newton_count[body] = newton
         work_inout.linear_count[body] = linear
-        work_inout.status[body] = 1 - solved
+    return solved
+
+
+@wp.func
+def _replace_scheme(mesh: Mesh, work_inout: Work, body: int):
+    """Begin the step again in the damped scheme."""
+    barrier()
+    if lane() == 0:
+        work_inout.scheme[body] = DAMPED
+    barrier()
+    guess_motion(mesh, work_inout, body)
+
+
+@wp.kernel
+def solve_bodies(
+    mesh: Mesh,
+    materials: Materials,
+    loads: Loads,
+    limits: Limits,
+    # outputs
+    work_inout: Work,
+):
+    body = wp.tid() / lane_count()
+    solved = _newton(mesh, materials, loads, limits, work_inout, body)
+    if solved == 0 and work_inout.scheme[body] == CONSERVING:
+        _replace_scheme(mesh, work_inout, body)
+        solved = _newton(mesh, materials, loads, limits, work_inout, body)
+    if lane() == 0:
+        status = UNSOLVED
+        if solved != 0:
+            status = SOLVED
+            if work_inout.scheme[body] != STATIC and work_inout.scheme[body] != materials.scheme[body]:
+                status = REPLACED
+        work_inout.status[body] = status

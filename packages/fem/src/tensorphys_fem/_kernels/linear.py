@@ -33,7 +33,7 @@ def write_row(mesh: Mesh, materials: Materials, work_inout: Work, node: int):
     body = mesh.node_body[node]
     factors = inertia_factors(materials, work_inout, body)
     value = mesh.node_mass[node] * (factors[0] + factors[1])
-    value += spring_stiffness(materials, work_inout, body, node)
+    value += spring_stiffness(work_inout, body, node)
     lumped = float(value)
     diagonal = work_inout.block[first] + wp.diag(wp.vec3(lumped, lumped, lumped))
     work_inout.block[first] = diagonal

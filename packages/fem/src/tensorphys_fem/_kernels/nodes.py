@@ -23,7 +23,7 @@ _TWO = wp.constant(wp.float64(2.0))
 @wp.func
 def inertia_factors(materials: Materials, work: Work, body: int) -> wp.vec2d:
     """c / h² and α / h [1/s²]; both zero in a static solve."""
-    scheme = materials.scheme[body]
+    scheme = work.scheme[body]
     if scheme == STATIC:
         return wp.vec2d()
     h = wp.float64(work.time_step[0])
@@ -34,21 +34,21 @@ def inertia_factors(materials: Materials, work: Work, body: int) -> wp.vec2d:
 
 
 @wp.func
-def external_force(mesh: Mesh, materials: Materials, loads: Loads, work: Work, node: int) -> wp.vec3d:
+def external_force(mesh: Mesh, loads: Loads, work: Work, node: int) -> wp.vec3d:
     """Gravity, given forces and impulses at a node [N]."""
     body = mesh.node_body[node]
     force = wp.vec3d(loads.force[node])
     force += mesh.node_mass[node] * wp.vec3d(loads.gravity[loads.environment[body]])
-    if materials.scheme[body] != STATIC:
+    if work.scheme[body] != STATIC:
         force += wp.vec3d(loads.impulse[node]) / wp.float64(work.time_step[0])
     return force
 
 
 @wp.func
-def spring_stiffness(materials: Materials, work: Work, body: int, node: int) -> wp.float64:
+def spring_stiffness(work: Work, body: int, node: int) -> wp.float64:
     """Derivative of the spring force by the increment [N/m]."""
     spring = work.spring[node]
-    scheme = materials.scheme[body]
+    scheme = work.scheme[body]
     if scheme == STATIC:
         return spring[0]
     part = _ONE
@@ -58,23 +58,22 @@ def spring_stiffness(materials: Materials, work: Work, body: int, node: int) -> 
 
 
 @wp.func
-def spring_force(materials: Materials, work: Work, body: int, node: int, increment: wp.vec3d) -> wp.vec3d:
+def spring_force(work: Work, body: int, node: int, increment: wp.vec3d) -> wp.vec3d:
     """Force of a compliant attachment [N]: at the end of the step, or conserving at its middle."""
     rest = work.spring[node][0] * (work.anchor[node] - work.start[node])
-    return rest - spring_stiffness(materials, work, body, node) * increment
+    return rest - spring_stiffness(work, body, node) * increment
 
 
 @wp.func
 def begin_node(
     mesh: Mesh,
-    materials: Materials,
     loads: Loads,
     position: wp.array[wp.vec3d],
     velocity: wp.array[wp.vec3d],
     work_inout: Work,
     node: int,
 ):
-    """Start of the step, what drives the node, and the first guess of its increment."""
+    """Start of the step, what drives the node, and where that takes it."""
     x = position[node]
     v = velocity[node]
     work_inout.start[node] = x
@@ -82,9 +81,7 @@ def begin_node(
     work_inout.spring[node] = wp.vec2d()
     work_inout.anchor[node] = x
     driven = int(0)
-    guess = wp.float64(work_inout.time_step[0]) * v
-    if materials.scheme[mesh.node_body[node]] == STATIC:
-        guess = wp.vec3d()
+    guess = wp.vec3d()
     frame = loads.attachment_frame[node]
     if frame >= 0:
         anchor = wp.vec3d(wp.transform_point(loads.frame_pose[frame], loads.attachment_point[node]))
@@ -118,8 +115,8 @@ def node_residual(
     h = wp.float64(work.time_step[0])
     u = increment[node]
     inertia = factors[0] * (u - h * work.start_velocity[node]) + factors[1] * u
-    total = external_force(mesh, materials, loads, work, node)
-    total += spring_force(materials, work, body, node, u)
+    total = external_force(mesh, loads, work, node)
+    total += spring_force(work, body, node, u)
     for k in range(mesh.corner_start[node], mesh.corner_start[node + 1]):
         slot = mesh.corner[k]
         total += work.corner_force[slot / 4, slot % 4]
@@ -127,12 +124,17 @@ def node_residual(
 
 
 @wp.func
-def node_load(mesh: Mesh, materials: Materials, loads: Loads, work: Work, node: int) -> wp.vec3d:
-    """Right-hand side of the step without the forces of elements [N], the scale that residuals are compared with."""
+def node_load(
+    mesh: Mesh, materials: Materials, loads: Loads, work: Work, mean: wp.vec3d, node: int
+) -> wp.vec3d:
+    """Right-hand side of the step without the forces of elements [N], the scale that residuals are compared with.
+
+    Velocities count against the mean velocity of the body: what a body does as a whole needs no solving.
+    """
     body = mesh.node_body[node]
     h = wp.float64(work.time_step[0])
     factor = inertia_factors(materials, work, body)[0] * h * mesh.node_mass[node]
-    load = external_force(mesh, materials, loads, work, node) + factor * work.start_velocity[node]
+    load = external_force(mesh, loads, work, node) + factor * (work.start_velocity[node] - mean)
     if work.driven[node] == 0:
         return load
     return wp.vec3d()

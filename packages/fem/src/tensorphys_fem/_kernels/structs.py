@@ -16,6 +16,12 @@ DAMPED = wp.constant(0)
 CONSERVING = wp.constant(1)
 STATIC = wp.constant(2)
 
+# What became of a solve, the values of `solver.Status`.
+SOLVED = wp.constant(0)
+UNSOLVED = wp.constant(1)
+FAILED = wp.constant(2)
+REPLACED = wp.constant(3)
+
 
 @wp.struct
 class Mesh:
@@ -46,7 +52,7 @@ class Mesh:
 class Materials:
     """What may change between two steps, one row a body."""
 
-    scheme: wp.array[wp.int32]
+    scheme: wp.array[wp.int32]  # the one asked for
     law: wp.array[wp.int32]
     youngs_modulus: wp.array[wp.float32]
     poissons_ratio: wp.array[wp.float32]
@@ -76,6 +82,7 @@ class Work:
     """Scratch of a step; roles are fixed."""
 
     time_step: wp.array[wp.float32]  # [1]
+    scheme: wp.array[wp.int32]  # in effect, which is not always the one asked for [B]
     start: wp.array[wp.vec3d]  # positions at the start of the step [N]
     start_velocity: wp.array[wp.vec3d]  # [N]
     driven: wp.array[wp.int32]  # [N]

@@ -216,7 +216,7 @@ def write_element_tangent(
     kind = mesh.element_kind[e]
     body = mesh.element_body[e]
     scale = float(1.0)
-    if materials.scheme[body] == CONSERVING:
+    if work_inout.scheme[body] == CONSERVING:
         scale = 0.5
     if kind == HINGE:
         _write_hinge_tangent(mesh, materials, work_inout, increment, e, scale)
