@@ -14,11 +14,11 @@ from .rounded_box import clamp_to_box
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
-PREFERENCE = wp.constant(1.0e-4)
+PREFERENCE = wp.constant(2.0e-5)
 # Rounding of a projected extent, in extents.
-NOISE = wp.constant(1.0e-6)
+NOISE = wp.constant(2.0e-7)
 # Sine below which two edges count as parallel; the faces then decide.
-LEAST_SINE = wp.constant(3.0e-3)
+LEAST_SINE = wp.constant(3.0e-4)
 EDGE_FEATURE = wp.constant(1 << 14)
 
 
@@ -58,12 +58,13 @@ def best_faces(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3):
 def best_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, bar: float):
     """Edge pair whose axis separates by more than ``bar``: (s, 3 i + j or −1, normal f to o).
 
-    An axis must beat the bar by the rounding of its own length, which matters for
-    nearly parallel edges of large boxes.
+    An axis must beat the bar by its rounding: that of the projections, and of its own direction,
+    which matters for nearly parallel edges (along those of f it has no component to round).
     """
     best = float(bar)
     code = int(-1)
     normal = wp.vec3()
+    small = wp.max(half_o)
     for i in range(3):
         e = wp.vec3()
         e[i] = 1.0
@@ -75,7 +76,7 @@ def best_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, bar: f
                 reach = wp.dot(absolute(n), half_f) + wp.dot(absolute(wp.transpose(r) * n), half_o)
                 d = wp.dot(n, t)
                 s = wp.abs(d) - reach
-                if s - NOISE * reach / sine > best:
+                if s - NOISE * (reach + small / sine) > best:
                     best = s
                     code = 3 * i + j
                     normal = wp.where(d < 0.0, -n, n)

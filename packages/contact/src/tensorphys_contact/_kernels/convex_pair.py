@@ -5,17 +5,19 @@ import warp as wp
 from .epa import least_offset
 from .faces import choose_points, line_points, overlap_points, xyz
 from .gjk import core_distance, difference
+from .polish import polish
 from .support import Convex, core_radius, face_toward
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
-# Core distances below this part of the extents are found by the polytope, whose normals
-# do not lose their digits as the distance vanishes.
-NEAR = wp.constant(2.0e-3)
+# Error of a depth, in radii of the smaller shape, at which the polytope hands over to Newton's method.
+POLYTOPE = wp.constant(1.0e-5)
 # A face takes the place of the exact normal where it separates as well, to this part of the
-# smaller shape and this part of both (rounding).
+# smaller shape and this part of both (rounding), and the two are one direction (to this angle or
+# to the rounding of the exact one).
 FACE_BAND = wp.constant(2.0e-5)
 ROUNDING = wp.constant(4.0e-7)
+ONE_DIRECTION = wp.constant(7.0e-5)
 WITNESS = wp.constant(1 << 26)
 ON_OTHER = wp.constant(1 << 25)
 
@@ -31,7 +33,7 @@ def separation_along(
     n: wp.vec3,
 ) -> float:
     """Separation of two shapes along a given unit direction from f to o."""
-    w, _a = difference(f, o, vertex_f, vertex_o, r, t, n)
+    w, _a, _pieces = difference(f, o, vertex_f, vertex_o, r, t, n)
     return -wp.dot(n, w) - core_radius(f) - core_radius(o)
 
 
@@ -55,32 +57,39 @@ def separate(
         extent: Sum of the radii of both.
 
     Returns:
-        Unit normal from f to o, separation, and the deepest point on the surface of f.
+        Unit normal from f to o, separation, the deepest point on the surface of f, and how far
+        rounding may turn the normal [rad].
     """
     around_f = core_radius(f)
     around = around_f + core_radius(o)
     tolerance = 1.0e-7 * extent + 1.0e-6 * least
-    v, p_f, bound = core_distance(f, o, vertex_f, vertex_o, r, t, limit + around, tolerance)
+    v, p_f, bound, pieces, count = core_distance(f, o, vertex_f, vertex_o, r, t, limit + around, tolerance)
     distance = wp.length(v)
-    guess = t
     n = wp.vec3(0.0, 0.0, 1.0)
+    separation = distance
+    blur = float(0.0)
     if distance > tolerance:
         n = -v / distance
-        guess = n
-    separation = distance
-    if bound <= limit + around and distance < NEAR * extent:
-        if wp.length_sq(guess) == 0.0:
-            guess = wp.vec3(0.0, 0.0, 1.0)
-        way, offset, point, over = least_offset(
-            f, o, vertex_f, vertex_o, r, t, guess, 1.0e-7 * extent, tolerance
-        )
-        # Every direction bounds the distance from below: the better one wins.
-        kept = separation_along(f, o, vertex_f, vertex_o, r, t, n) + around
-        if over or distance <= tolerance or -offset > kept:
-            n = way
+    elif wp.length_sq(t) > 0.0:
+        n = wp.normalize(t)
+    if bound <= limit + around:
+        if distance > tolerance:
+            n, offset, p_f, blur = polish(f, o, vertex_f, vertex_o, r, t, n, p_f, pieces, count, extent)
             separation = -offset
-            p_f = point
-    return n, separation - around, p_f + n * around_f
+        # No direction separates shapes by more than their distance: near it, this one is the best.
+        if distance - separation > tolerance or distance <= tolerance:
+            way, offset, point, corners = least_offset(
+                f, o, vertex_f, vertex_o, r, t, n, 1.0e-7 * extent, 1.0e-7 * extent + POLYTOPE * least
+            )
+            way, offset, point, spread = polish(
+                f, o, vertex_f, vertex_o, r, t, way, point, corners, 3, extent
+            )
+            if distance <= tolerance or -offset > separation:
+                n = way
+                blur = spread
+                separation = -offset
+                p_f = point
+    return n, separation - around, p_f + n * around_f, blur
 
 
 @wp.func
@@ -88,6 +97,13 @@ def place_corners(count: int, r: wp.mat33, t: wp.vec3, corner_out: wp.array[wp.v
     """Take corners from the frame of o into that of f."""
     for k in range(count):
         corner_out[k] = t + r * corner_out[k]
+
+
+@wp.func
+def one_direction(m: wp.vec3, n: wp.vec3, blur: float) -> bool:
+    """True where two unit vectors cannot be told apart."""
+    angle = wp.max(ONE_DIRECTION, 4.0 * blur)
+    return wp.length_sq(m - n) < angle * angle
 
 
 @wp.func
@@ -105,6 +121,7 @@ def face_manifold(
     separation: float,
     limit: float,
     band: float,
+    blur: float,
     point_out: wp.array[wp.vec4],
     name_out: wp.array[wp.int32],
 ):
@@ -127,12 +144,14 @@ def face_manifold(
     # How well each face faces the other shape; zero for lines.
     fit_f = wp.dot(m_f, n)
     fit_o = wp.dot(m_o, n)
-    if fit_f > 0.7:
-        if separation_along(f, o, vertex_f, vertex_o, r, t, m_f) < separation - band:
-            fit_f = 0.0
-    if fit_o > 0.7:
-        if separation_along(f, o, vertex_f, vertex_o, r, t, m_o) < separation - band:
-            fit_o = 0.0
+    if not one_direction(m_f, n, blur):
+        fit_f = 0.0
+    elif separation_along(f, o, vertex_f, vertex_o, r, t, m_f) < separation - band:
+        fit_f = 0.0
+    if not one_direction(m_o, n, blur):
+        fit_o = 0.0
+    elif separation_along(f, o, vertex_f, vertex_o, r, t, m_o) < separation - band:
+        fit_o = 0.0
     if fit_f > 0.7 and fit_f >= fit_o - 1.0e-3:
         fit_o = 0.0
     if fit_o <= 0.7 and fit_f > 0.7:
@@ -185,6 +204,7 @@ def manifold_along(
     p_f: wp.vec3,
     limit: float,
     band: float,
+    blur: float,
 ):
     """Manifold along a normal whose separation and deepest point on f are known.
 
@@ -210,6 +230,7 @@ def manifold_along(
         separation,
         limit,
         band,
+        blur,
         point,
         name,
     )
@@ -265,7 +286,7 @@ def convex_manifold(
     """
     points = wp.mat44()
     names = wp.vec4i(-1, -1, -1, -1)
-    n, separation, p_f = separate(f, o, vertex_f, vertex_o, r, t, limit, least, extent)
+    n, separation, p_f, blur = separate(f, o, vertex_f, vertex_o, r, t, limit, least, extent)
     normal = n
     if not (separation < limit):
         return points, names, normal, n
@@ -285,5 +306,6 @@ def convex_manifold(
         p_f,
         limit,
         band,
+        blur,
     )
     return points, names, normal, n

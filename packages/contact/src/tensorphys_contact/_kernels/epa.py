@@ -8,7 +8,7 @@ case.
 
 import warp as wp
 
-from .gjk import difference
+from .gjk import difference, mat42i
 from .support import Convex
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
@@ -51,12 +51,13 @@ def farther(
     base: wp.vec3,
 ):
     """Of the supports along ``d`` and against it, the one farther from ``base`` along d."""
-    w, a = difference(f, o, vertex_f, vertex_o, r, t, d)
-    w1, a1 = difference(f, o, vertex_f, vertex_o, r, t, -d)
+    w, a, pieces = difference(f, o, vertex_f, vertex_o, r, t, d)
+    w1, a1, pieces1 = difference(f, o, vertex_f, vertex_o, r, t, -d)
     if wp.dot(base - w1, d) > wp.dot(w - base, d):
         w = w1
         a = a1
-    return w, a
+        pieces = pieces1
+    return w, a, pieces
 
 
 @wp.func
@@ -70,29 +71,35 @@ def first_tetrahedron(
     direction: wp.vec3,
     corner_out: wp.array[wp.vec3],
     point_out: wp.array[wp.vec3],
+    piece_out: wp.array[wp.vec2i],
     face_out: wp.array[wp.vec3i],
     plane_out: wp.array[wp.vec4],
 ):
     """Four corners of M that span a volume, and the four faces, outward."""
-    w0, a0 = difference(f, o, vertex_f, vertex_o, r, t, direction)
+    w0, a0, p0 = difference(f, o, vertex_f, vertex_o, r, t, direction)
     corner_out[0] = w0
     point_out[0] = a0
-    w0, a0 = farther(f, o, vertex_f, vertex_o, r, t, direction, corner_out[0])
+    piece_out[0] = p0
+    w0, a0, p0 = farther(f, o, vertex_f, vertex_o, r, t, direction, corner_out[0])
     corner_out[1] = w0
     point_out[1] = a0
+    piece_out[1] = p0
     e = corner_out[1] - corner_out[0]
     across = any_across(e)
-    w, a = farther(f, o, vertex_f, vertex_o, r, t, across, corner_out[0])
-    w1, a1 = farther(f, o, vertex_f, vertex_o, r, t, wp.cross(e, across), corner_out[0])
+    w, a, p = farther(f, o, vertex_f, vertex_o, r, t, across, corner_out[0])
+    w1, a1, p1 = farther(f, o, vertex_f, vertex_o, r, t, wp.cross(e, across), corner_out[0])
     if wp.length_sq(wp.cross(w1 - corner_out[0], e)) > wp.length_sq(wp.cross(w - corner_out[0], e)):
         w = w1
         a = a1
+        p = p1
     corner_out[2] = w
     point_out[2] = a
+    piece_out[2] = p
     n = wp.cross(e, corner_out[2] - corner_out[0])
-    w0, a0 = farther(f, o, vertex_f, vertex_o, r, t, n, corner_out[0])
+    w0, a0, p0 = farther(f, o, vertex_f, vertex_o, r, t, n, corner_out[0])
     corner_out[3] = w0
     point_out[3] = a0
+    piece_out[3] = p0
     below = wp.dot(n, corner_out[3] - corner_out[0]) < 0.0
     b = wp.where(below, 1, 2)
     c = wp.where(below, 2, 1)
@@ -178,14 +185,15 @@ def least_offset(
 
     Returns:
         Unit normal (from f to o), the offset (depth; negative for a gap), the point on
-        the core of f, and whether the foot of the origin lies on the touching face.
+        the core of f, and the pieces (of f and o) of the three corners of the touching face.
     """
     corner = wp.zeros(shape=(96,), dtype=wp.vec3)
     point = wp.zeros(shape=(96,), dtype=wp.vec3)
+    piece = wp.zeros(shape=(96,), dtype=wp.vec2i)
     face = wp.zeros(shape=(200,), dtype=wp.vec3i)
     plane = wp.zeros(shape=(200,), dtype=wp.vec4)
     edge = wp.zeros(shape=(96,), dtype=wp.vec2i)
-    first_tetrahedron(f, o, vertex_f, vertex_o, r, t, direction, corner, point, face, plane)
+    first_tetrahedron(f, o, vertex_f, vertex_o, r, t, direction, corner, point, piece, face, plane)
     corners = int(4)
     faces = int(4)
     normal = direction
@@ -199,16 +207,17 @@ def least_offset(
         if not (plane[best][3] < wp.inf):
             break
         n = wp.vec3(plane[best][0], plane[best][1], plane[best][2])
-        w, a = difference(f, o, vertex_f, vertex_o, r, t, n)
+        w, a, pieces = difference(f, o, vertex_f, vertex_o, r, t, n)
         reach = wp.dot(n, w)
         if reach < offset:
             offset = reach
             normal = n
             foot = face[best]
-        if reach - plane[best][3] <= tolerance or faces > FACES - 24:
+        if offset - plane[best][3] <= tolerance or faces > FACES - 24:
             break
         corner[corners] = w
         point[corners] = a
+        piece[corners] = pieces
         faces = push_out(best, corners, faces, slack, corner, face, plane, edge)
         corners += 1
     ground = normal * offset
@@ -221,8 +230,11 @@ def least_offset(
     area = wp.dot(normal, wp.cross(e1, e2))
     u = wp.dot(normal, wp.cross(d, e2)) / wp.max(area, 1.0e-30)
     v = wp.dot(normal, wp.cross(e1, d)) / wp.max(area, 1.0e-30)
-    over = u > -1.0e-2 and v > -1.0e-2 and u + v < 1.01
     u = wp.clamp(u, 0.0, 1.0)
     v = wp.clamp(v, 0.0, 1.0 - u)
     p_f = point[i] * (1.0 - u - v) + point[j] * u + point[k] * v
-    return normal, offset, p_f, over
+    found = mat42i()
+    found[0] = piece[i]
+    found[1] = piece[j]
+    found[2] = piece[k]
+    return normal, offset, p_f, found

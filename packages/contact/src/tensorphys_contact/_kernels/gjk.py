@@ -6,10 +6,11 @@ distance of the cores is that of M to the origin.
 
 import warp as wp
 
-from .support import Convex, mat43, support
+from .support import Convex, mat43, piece_point, support_piece
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
+mat42i = wp.types.matrix(shape=(4, 2), dtype=wp.int32)
 MOST_STEPS = wp.constant(64)
 
 
@@ -23,10 +24,12 @@ def difference(
     t: wp.vec3,
     d: wp.vec3,
 ):
-    """Point of M farthest along ``d``, and its point on the core of f."""
-    a = support(f, vertex_f, d)
-    b = t + r * support(o, vertex_o, -(wp.transpose(r) * d))
-    return a - b, a
+    """Point of M farthest along ``d``, its point on the core of f, and the pieces of f and o."""
+    back = -(wp.transpose(r) * d)
+    pieces = wp.vec2i(support_piece(f, vertex_f, d), support_piece(o, vertex_o, back))
+    a = piece_point(f, vertex_f, pieces[0], d)
+    b = t + r * piece_point(o, vertex_o, pieces[1], back)
+    return a - b, a, pieces
 
 
 @wp.func
@@ -135,20 +138,23 @@ def core_distance(
 
     Returns:
         The point of M nearest to the origin (zero where the cores overlap), the point on
-        the core of f, and a lower bound of the distance.
+        the core of f, a lower bound of the distance, and the pieces (of f and o, a row each)
+        that the nearest point lies between, with their number.
     """
     w = mat43()
     a = mat43()
+    pieces = mat42i()
     count = int(1)
-    v, p_f = difference(f, o, vertex_f, vertex_o, r, t, t)
+    v, p_f, first = difference(f, o, vertex_f, vertex_o, r, t, t)
     w[0] = v
     a[0] = p_f
+    pieces[0] = first
     bound = float(0.0)
     for _step in range(MOST_STEPS):
         distance = wp.length(v)
         if distance <= tolerance:
             break
-        next_w, next_a = difference(f, o, vertex_f, vertex_o, r, t, -v)
+        next_w, next_a, next_pieces = difference(f, o, vertex_f, vertex_o, r, t, -v)
         bound = wp.max(bound, wp.dot(v, next_w) / distance)
         if bound > limit or distance - bound <= tolerance:
             break
@@ -159,6 +165,7 @@ def core_distance(
             break
         w[count] = next_w
         a[count] = next_a
+        pieces[count] = next_pieces
         weights = simplex_weights(w, count + 1)
         nearer = wp.vec3()
         point = wp.vec3()
@@ -177,8 +184,9 @@ def core_distance(
             if weights[k] > 0.0:
                 w[kept] = w[k]
                 a[kept] = a[k]
+                pieces[kept] = pieces[k]
                 kept += 1
         count = kept
         v = nearer
         p_f = point
-    return v, p_f, bound
+    return v, p_f, bound, pieces, count

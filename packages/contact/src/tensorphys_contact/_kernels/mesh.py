@@ -8,7 +8,16 @@ and hollow edges the neighbour alone decides, so that inner edges are not felt.
 import warp as wp
 
 from .convex import convex_of
-from .convex_pair import FACE_BAND, ON_OTHER, ROUNDING, WITNESS, manifold_along, separate, separation_along
+from .convex_pair import (
+    FACE_BAND,
+    ON_OTHER,
+    ROUNDING,
+    WITNESS,
+    manifold_along,
+    one_direction,
+    separate,
+    separation_along,
+)
 from .faces import outside
 from .gather import pair_rotation, relative_pose, spheres_apart, store_point
 from .mesh_points import ALIKE, keep_point, reduce_points, sort_by_name
@@ -91,13 +100,13 @@ def triangle_points(
         return points, names, normal, last
     least = wp.min(radius, longest)
     extent = radius + longest
-    n, separation, p_f = separate(f, o, corner, vertex_o, r, t, limit, least, extent)
+    n, separation, p_f, blur = separate(f, o, corner, vertex_o, r, t, limit, least, extent)
     band = FACE_BAND * least + ROUNDING * extent
     found = separation < limit
     own = bool(True)
     # The face's own normal where it separates as well, or where the difference is rounding.
     alike = wp.dot(n, m)
-    if alike > 1.0 - LEAN * LEAN or (alike > ALIKE and height >= separation - band):
+    if alike > 1.0 - LEAN * LEAN or (one_direction(m, n, blur) and height >= separation - band):
         n = m
     elif found and leans_out(n, m, fold, corner):
         # A shape apart from this triangle is nearer to a neighbour. One that crosses it is
@@ -127,6 +136,7 @@ def triangle_points(
             p_f,
             limit,
             band,
+            blur,
         )
         if own and names[3] == WITNESS:
             names[3] = -1

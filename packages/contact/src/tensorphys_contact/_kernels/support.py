@@ -41,53 +41,99 @@ def core_radius(shape: Convex) -> float:
 
 
 @wp.func
-def hull_extreme(first: int, last: int, vertex: wp.array[wp.vec3], d: wp.vec3) -> wp.vec3:
+def hull_extreme(first: int, last: int, vertex: wp.array[wp.vec3], d: wp.vec3) -> int:
     """Vertex of a hull farthest along a direction; the first of equals."""
-    best = vertex[first]
-    most = wp.dot(best, d)
+    best = int(first)
+    most = wp.dot(vertex[first], d)
     for v in range(first + 1, last):
-        p = vertex[v]
-        along = wp.dot(p, d)
+        along = wp.dot(vertex[v], d)
         if along > most:
             most = along
-            best = p
+            best = v
     return best
+
+
+@wp.func
+def support_piece(shape: Convex, vertex: wp.array[wp.vec3], d: wp.vec3) -> int:
+    """Piece of the core that holds its point farthest along a direction.
+
+    A piece is a part of the surface on which that point depends smoothly on the direction: a
+    vertex, a corner (sign bits, x lowest), the upper (1) or lower (0) end of a capsule or rim of
+    a cylinder, the apex (1) or rim (0) of a cone, and the whole of an ellipsoid or sphere.
+    """
+    piece = int(0)
+    kind = shape.kind
+    size = shape.size
+    if kind == CONVEX_HULL or kind == TRIANGLE:
+        piece = hull_extreme(shape.first_vertex, shape.last_vertex, vertex, d)
+    elif kind == BOX:
+        piece = wp.where(d[0] < 0.0, 0, 1) + wp.where(d[1] < 0.0, 0, 2) + wp.where(d[2] < 0.0, 0, 4)
+    elif kind == CAPSULE or kind == CYLINDER:
+        piece = wp.where(d[2] < 0.0, 0, 1)
+    elif kind == CONE:
+        across = wp.sqrt(d[0] * d[0] + d[1] * d[1])
+        piece = wp.where(d[2] * size[1] > size[0] * across - d[2] * size[1], 1, 0)
+    return piece
+
+
+@wp.func
+def piece_point(shape: Convex, vertex: wp.array[wp.vec3], piece: int, d: wp.vec3) -> wp.vec3:
+    """Point of one piece of the core farthest along a direction, which need not be a unit vector."""
+    p = wp.vec3(0.0, 0.0, 0.0)
+    kind = shape.kind
+    size = shape.size
+    if kind == CONVEX_HULL or kind == TRIANGLE:
+        p = vertex[piece]
+    elif kind == BOX:
+        p = wp.vec3(
+            wp.where((piece & 1) == 0, -size[0], size[0]),
+            wp.where((piece & 2) == 0, -size[1], size[1]),
+            wp.where((piece & 4) == 0, -size[2], size[2]),
+        )
+    elif kind == ELLIPSOID:
+        scaled = wp.cw_mul(size, d)
+        length = wp.max(wp.length(scaled), 1.0e-30)
+        p = wp.cw_mul(size, scaled) / length
+    elif kind == CAPSULE or kind == CYLINDER or kind == CONE:
+        p[2] = wp.where(piece == 0, -size[1], size[1])
+        across = wp.sqrt(d[0] * d[0] + d[1] * d[1])
+        if across > 0.0 and (kind == CYLINDER or (kind == CONE and piece == 0)):
+            p[0] = size[0] * d[0] / across
+            p[1] = size[0] * d[1] / across
+    return p
+
+
+@wp.func
+def piece_curvature(shape: Convex, piece: int, d: wp.vec3, e1: wp.vec3, e2: wp.vec3) -> wp.vec3:
+    """Second derivative of the reach of a piece along unit directions: (11, 12, 22).
+
+    It is taken at ``d`` along ``e1`` and ``e2``, unit vectors across it: the radii of curvature
+    [Schneider 2014, §2.5].
+    """
+    result = wp.vec3()
+    size = shape.size
+    kind = shape.kind
+    if kind == ELLIPSOID:
+        scaled = wp.cw_mul(size, d)
+        length = wp.max(wp.length(scaled), 1.0e-30)
+        p = wp.cw_mul(size, scaled) / length
+        s1 = wp.cw_mul(size, e1)
+        s2 = wp.cw_mul(size, e2)
+        a = wp.dot(p, e1)
+        b = wp.dot(p, e2)
+        result = wp.vec3(wp.dot(s1, s1) - a * a, wp.dot(s1, s2) - a * b, wp.dot(s2, s2) - b * b) / length
+    elif kind == CYLINDER or (kind == CONE and piece == 0):
+        across = wp.max(wp.sqrt(d[0] * d[0] + d[1] * d[1]), 1.0e-12)
+        a = (d[0] * e1[1] - d[1] * e1[0]) / across
+        b = (d[0] * e2[1] - d[1] * e2[0]) / across
+        result = wp.vec3(a * a, a * b, b * b) * (size[0] / across)
+    return result
 
 
 @wp.func
 def support(shape: Convex, vertex: wp.array[wp.vec3], d: wp.vec3) -> wp.vec3:
     """Point of the core farthest along a direction, which need not be a unit vector."""
-    p = wp.vec3(0.0, 0.0, 0.0)
-    kind = shape.kind
-    size = shape.size
-    if kind == CONVEX_HULL or kind == TRIANGLE:
-        p = hull_extreme(shape.first_vertex, shape.last_vertex, vertex, d)
-    elif kind == BOX:
-        p = wp.vec3(
-            wp.where(d[0] < 0.0, -size[0], size[0]),
-            wp.where(d[1] < 0.0, -size[1], size[1]),
-            wp.where(d[2] < 0.0, -size[2], size[2]),
-        )
-    elif kind == CAPSULE:
-        p = wp.vec3(0.0, 0.0, wp.where(d[2] < 0.0, -size[1], size[1]))
-    elif kind == ELLIPSOID:
-        scaled = wp.cw_mul(size, d)
-        length = wp.max(wp.length(scaled), 1.0e-30)
-        p = wp.cw_mul(size, scaled) / length
-    elif kind == CYLINDER or kind == CONE:
-        across = wp.sqrt(d[0] * d[0] + d[1] * d[1])
-        x = float(0.0)
-        y = float(0.0)
-        if across > 0.0:
-            x = size[0] * d[0] / across
-            y = size[0] * d[1] / across
-        if kind == CYLINDER:
-            p = wp.vec3(x, y, wp.where(d[2] < 0.0, -size[1], size[1]))
-        elif d[2] * size[1] > size[0] * across - d[2] * size[1]:
-            p = wp.vec3(0.0, 0.0, size[1])
-        else:
-            p = wp.vec3(x, y, -size[1])
-    return p
+    return piece_point(shape, vertex, support_piece(shape, vertex, d), d)
 
 
 @wp.func

@@ -92,7 +92,7 @@ def piece_distance(
         separation = low[2] - core_radius(q.shape)
         point = wp.vec3(low[0], low[1], 0.0)
     else:
-        n, separation, point = separate(
+        n, separation, point, _blur = separate(
             piece,
             q.shape,
             vertex,

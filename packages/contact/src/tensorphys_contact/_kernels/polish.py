@@ -1,0 +1,386 @@
+"""Newton's method for the least reach of the difference M of two convex cores.
+
+The reach of M along a unit direction n is the greatest of finitely many smooth functions, one for
+each pair of pieces of f and o (see :func:`support_piece`), whose values and first two derivatives
+have closed forms. At a minimum one, two or three of them are equal: those that the polytope or
+simplex named. Newton's method on their Lagrangian [Nocedal and Wright 2006, §18.1] finds the
+direction to rounding, where a polytope alone would need as many corners as the direction has digits.
+"""
+
+import warp as wp
+
+from .gjk import difference, mat42i
+from .support import CONE, CYLINDER, Convex, piece_curvature, piece_point
+
+wp.set_module_options({"enable_backward": False, "max_unroll": 3})
+
+MOST_NEWTON = wp.constant(12)
+# Largest turn of one step [rad].
+TRUST = wp.constant(0.1)
+# Turn below which the direction is final [rad].
+SETTLED = wp.constant(2.0e-6)
+# Part of the extent that counts as rounding of a reach.
+REACH_ROUNDING = wp.constant(2.0e-7)
+# Sine of the angle to the axis of a cap within which its own normal is tried.
+NEAR_CAP = wp.constant(0.1)
+# Angle to the axis of a cap at which the search beside it begins [rad].
+BESIDE_CAP = wp.constant(1.0e-3)
+mat42 = wp.types.matrix(shape=(4, 2), dtype=wp.float32)
+
+
+# Blur of a direction that did not settle [rad].
+UNSETTLED = wp.constant(0.05)
+
+
+@wp.struct
+class Step:
+    """A turn of the direction and the weights of the pieces there; lengths that rounding of the
+    reach is divided by for the rounding of the weights and of the direction."""
+
+    turn: wp.vec2
+    weight: wp.vec3
+    width: float
+    stiff: float
+
+
+@wp.func
+def tangent_of(n: wp.vec3) -> wp.vec3:
+    """A unit vector across a unit vector."""
+    e = wp.vec3(0.0, n[2], -n[1])
+    if wp.abs(n[0]) > 0.6:
+        e = wp.vec3(-n[2], 0.0, n[0])
+    return wp.normalize(e)
+
+
+@wp.func
+def pieces_difference(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    piece_f: int,
+    piece_o: int,
+    d: wp.vec3,
+):
+    """Point of two pieces of M farthest along ``d``, and its point on the core of f."""
+    a = piece_point(f, vertex_f, piece_f, d)
+    b = t + r * piece_point(o, vertex_o, piece_o, -(wp.transpose(r) * d))
+    return a - b, a
+
+
+@wp.func
+def smooth_step(slope: wp.vec2, bend: wp.vec3, trust: float) -> wp.vec2:
+    """Newton step of one smooth function; a turn downhill where it bends down."""
+    det = bend[0] * bend[2] - bend[1] * bend[1]
+    size = wp.abs(bend[0]) + wp.abs(bend[2])
+    step = wp.vec2()
+    if det > 1.0e-6 * size * size and bend[0] + bend[2] > 0.0:
+        step = wp.vec2(bend[1] * slope[1] - bend[2] * slope[0], bend[1] * slope[0] - bend[0] * slope[1]) / det
+    else:
+        step = -slope * (trust / wp.max(wp.length(slope), 1.0e-30))
+    return step
+
+
+@wp.func
+def bend_along(bend: wp.vec3, u: wp.vec2, v: wp.vec2) -> float:
+    """Bilinear form of a symmetric matrix (11, 12, 22)."""
+    return u[0] * (bend[0] * v[0] + bend[1] * v[1]) + u[1] * (bend[1] * v[0] + bend[2] * v[1])
+
+
+@wp.func
+def crease_step(gap: float, slope: mat42, bend0: wp.vec3, bend1: wp.vec3, trust: float) -> Step:
+    """Step onto the crease where two functions are equal (``gap``: first less second) and along it."""
+    g0 = wp.vec2(slope[0, 0], slope[0, 1])
+    g1 = wp.vec2(slope[1, 0], slope[1, 1])
+    c = g0 - g1
+    cc = wp.max(wp.dot(c, c), 1.0e-30)
+    result = Step()
+    w = -wp.dot(g1, c) / cc
+    result.weight = wp.vec3(w, 1.0 - w, 0.0)
+    w = wp.clamp(w, 0.0, 1.0)
+    bend = bend0 * w + bend1 * (1.0 - w)
+    u = wp.vec2(-c[1], c[0]) / wp.sqrt(cc)
+    onto = c * (-gap / cc)
+    along = wp.dot(u, g0 * w + g1 * (1.0 - w))
+    stiff = bend_along(bend, u, u)
+    move = float(0.0)
+    if stiff > 0.0:
+        move = -(along + bend_along(bend, u, onto)) / stiff
+    else:
+        move = -trust * wp.sign(along)
+    result.turn = onto + u * move
+    result.width = wp.sqrt(cc)
+    result.stiff = wp.min(result.width, wp.abs(stiff))
+    return result
+
+
+@wp.func
+def corner_step(reach: wp.vec3, slope: mat42) -> Step:
+    """Step to where three functions are equal; zero weights where their slopes lie on a line."""
+    g2 = wp.vec2(slope[2, 0], slope[2, 1])
+    c0 = wp.vec2(slope[0, 0], slope[0, 1]) - g2
+    c1 = wp.vec2(slope[1, 0], slope[1, 1]) - g2
+    det = c0[0] * c1[1] - c0[1] * c1[0]
+    result = Step()
+    if wp.abs(det) > 1.0e-6 * wp.length(c0) * wp.length(c1):
+        a = reach[2] - reach[0]
+        b = reach[2] - reach[1]
+        result.turn = wp.vec2(a * c1[1] - b * c0[1], b * c0[0] - a * c1[0]) / det
+        w0 = (g2[1] * c1[0] - g2[0] * c1[1]) / det
+        w1 = (g2[0] * c0[1] - g2[1] * c0[0]) / det
+        result.weight = wp.vec3(w0, w1, 1.0 - w0 - w1)
+        result.width = wp.abs(det) / wp.max(wp.length(c0), wp.length(c1))
+        result.stiff = result.width
+    return result
+
+
+@wp.func
+def drop_piece(pieces: mat42i, which: int) -> mat42i:
+    """Remove one of three rows."""
+    kept = pieces
+    for k in range(3):
+        if k >= which:
+            kept[k, 0] = pieces[k + 1, 0]
+            kept[k, 1] = pieces[k + 1, 1]
+    return kept
+
+
+@wp.func
+def distinct_pieces(pieces: mat42i, count: int):
+    """The first three different rows, and their number."""
+    kept = mat42i()
+    found = int(0)
+    for k in range(count):
+        known = bool(False)
+        for m in range(found):
+            known = known or (kept[m, 0] == pieces[k, 0] and kept[m, 1] == pieces[k, 1])
+        if not known and found < 3:
+            kept[found, 0] = pieces[k, 0]
+            kept[found, 1] = pieces[k, 1]
+            found += 1
+    return kept, found
+
+
+@wp.func
+def cap_normal(f: Convex, o: Convex, r: wp.mat33, n: wp.vec3, which: int) -> wp.vec3:
+    """Normal (from f to o) of the cap of f (0) or o (1) that looks along ``n``; zero for none."""
+    kind = f.kind
+    d = n
+    if which == 1:
+        kind = o.kind
+        d = -(wp.transpose(r) * n)
+    found = wp.vec3()
+    if wp.length_sq(wp.vec2(d[0], d[1])) < NEAR_CAP * NEAR_CAP:
+        if kind == CYLINDER or (kind == CONE and d[2] < 0.0):
+            found[2] = wp.sign(d[2])
+            if which == 1:
+                found = -(r * found)
+    return found
+
+
+@wp.func
+def newton_step(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    n: wp.vec3,
+    e1: wp.vec3,
+    e2: wp.vec3,
+    pieces: mat42i,
+    count: int,
+    trust: float,
+):
+    """One step of Newton's method: the step, and the foot on the core of f by the weights."""
+    reach = wp.vec3()
+    slope = mat42()
+    bend = wp.mat33()
+    foot = wp.mat33()
+    back = wp.transpose(r)
+    for k in range(3):
+        if k < count:
+            w, a = pieces_difference(f, o, vertex_f, vertex_o, r, t, pieces[k, 0], pieces[k, 1], n)
+            reach[k] = wp.dot(n, w)
+            slope[k, 0] = wp.dot(e1, w)
+            slope[k, 1] = wp.dot(e2, w)
+            curve = piece_curvature(f, pieces[k, 0], n, e1, e2)
+            curve += piece_curvature(o, pieces[k, 1], -(back * n), back * e1, back * e2)
+            bend[k] = curve - wp.vec3(reach[k], 0.0, reach[k])
+            foot[k] = a
+    step = Step()
+    step.weight = wp.vec3(1.0, 0.0, 0.0)
+    if count == 1:
+        step.turn = smooth_step(wp.vec2(slope[0, 0], slope[0, 1]), bend[0], trust)
+        sum = bend[0, 0] + bend[0, 2]
+        step.stiff = (bend[0, 0] * bend[0, 2] - bend[0, 1] * bend[0, 1]) / wp.max(sum, 1.0e-30)
+    elif count == 2:
+        step = crease_step(reach[0] - reach[1], slope, bend[0], bend[1], trust)
+    else:
+        step = corner_step(reach, slope)
+    weight = wp.vec3(wp.max(step.weight[0], 0.0), wp.max(step.weight[1], 0.0), wp.max(step.weight[2], 0.0))
+    total = wp.max(weight[0] + weight[1] + weight[2], 1.0e-30)
+    return step, (foot[0] * weight[0] + foot[1] * weight[1] + foot[2] * weight[2]) / total
+
+
+@wp.func
+def onto_crease(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    pieces: mat42i,
+    d: wp.vec3,
+) -> wp.vec3:
+    """Turn a direction onto the crease of two pieces, which may be curved."""
+    w0, a0 = pieces_difference(f, o, vertex_f, vertex_o, r, t, pieces[0, 0], pieces[0, 1], d)
+    w1, a1 = pieces_difference(f, o, vertex_f, vertex_o, r, t, pieces[1, 0], pieces[1, 1], d)
+    c = w0 - w1
+    gap = wp.dot(d, c)
+    c = c - d * gap
+    return wp.normalize(d - c * (gap / wp.max(wp.length_sq(c), 1.0e-30)))
+
+
+@wp.func
+def beside_cap(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    start: wp.vec3,
+):
+    """Where a search near the normal of a cap begins: beside it, toward what hangs over its rim.
+
+    Returns:
+        The direction, whether it is that of a cap over which the other shape's point lies, which
+        is then the least, and the point of the core of f there.
+    """
+    n = start
+    fixed = bool(False)
+    foot = wp.vec3()
+    for which in range(2):
+        cap = cap_normal(f, o, r, start, which)
+        if wp.length_sq(cap) > 0.0 and not fixed:
+            radius = wp.where(which == 0, f.size[0], o.size[0])
+            w, p_f, seen = difference(f, o, vertex_f, vertex_o, r, t, cap)
+            p_o = p_f - w
+            # From the middle of the cap, across it, to the point of the other shape.
+            across = wp.where(which == 0, p_o, p_f - t)
+            across = across - cap * wp.dot(across, cap)
+            hang = wp.length(across)
+            if hang <= radius:
+                n = cap
+                fixed = True
+                foot = wp.where(which == 0, p_o + cap * wp.dot(cap, w), p_f)
+            elif wp.length(cap - start) < 10.0 * BESIDE_CAP:
+                n = wp.normalize(cap + across * (wp.where(which == 0, BESIDE_CAP, -BESIDE_CAP) / hang))
+    return n, fixed, foot
+
+
+@wp.func
+def polish(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    start: wp.vec3,
+    p_start: wp.vec3,
+    first_pieces: mat42i,
+    first_count: int,
+    extent: float,
+):
+    """Direction of a local minimum of the reach of M.
+
+    Args:
+        start: Unit direction near it, from f to o.
+        p_start: Point of the core of f there.
+        first_pieces: Pieces (of f and o, a row each) that are equal there, as far as known.
+        extent: Size of M, for rounding [length].
+
+    Returns:
+        The direction, the reach of M along it (never more than that along ``start`` by more than
+        rounding), the point on the core of f, and how far rounding may turn the direction [rad].
+    """
+    noise = REACH_ROUNDING * extent
+    pieces, count = distinct_pieces(first_pieces, first_count)
+    w, p_f, seen = difference(f, o, vertex_f, vertex_o, r, t, start)
+    best = wp.dot(start, w)
+    p_f = p_start
+    n, fixed, foot = beside_cap(f, o, vertex_f, vertex_o, r, t, start)
+    if wp.length_sq(n - start) > 0.0:
+        w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
+        reach = wp.dot(n, w)
+        if fixed and reach <= best + noise:
+            return n, reach, foot, 0.0
+        if reach <= best + noise:
+            best = reach
+            pieces[0, 0] = seen[0]
+            pieces[0, 1] = seen[1]
+            count = 1
+        else:
+            n = start
+    elif fixed:
+        return n, best, foot, 0.0
+    trust = float(TRUST)
+    blur = float(UNSETTLED)
+    for _step in range(MOST_NEWTON):
+        e1 = tangent_of(n)
+        e2 = wp.cross(n, e1)
+        step, foot = newton_step(f, o, vertex_f, vertex_o, r, t, n, e1, e2, pieces, count, trust)
+        worst = int(0)
+        for k in range(1, 3):
+            if k < count and step.weight[k] < step.weight[worst]:
+                worst = k
+        if count > 1 and step.weight[worst] * step.width < -noise:
+            pieces = drop_piece(pieces, worst)
+            count -= 1
+        else:
+            turn = wp.length(step.turn)
+            if step.weight[0] + step.weight[1] + step.weight[2] == 0.0:
+                break
+            p_f = foot
+            if turn < SETTLED:
+                blur = wp.min(noise / wp.max(step.stiff, 1.0e-30), UNSETTLED)
+                break
+            scale = wp.min(1.0, trust / turn)
+            trial = wp.normalize(n + (e1 * step.turn[0] + e2 * step.turn[1]) * scale)
+            if count == 2:
+                trial = onto_crease(f, o, vertex_f, vertex_o, r, t, pieces, trial)
+            w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, trial)
+            reach = wp.dot(trial, w)
+            if reach <= best + noise:
+                best = wp.min(best, reach)
+                n = trial
+            else:
+                trust = 0.25 * turn * scale
+            known = bool(False)
+            for k in range(3):
+                known = known or (k < count and pieces[k, 0] == seen[0] and pieces[k, 1] == seen[1])
+            if not known:
+                if count == 3:
+                    pieces = drop_piece(pieces, worst)
+                    count = 2
+                pieces[count, 0] = seen[0]
+                pieces[count, 1] = seen[1]
+                count += 1
+    w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
+    best = wp.dot(n, w)
+    for which in range(2):
+        cap = cap_normal(f, o, r, n, which)
+        if wp.length_sq(cap) > 0.0:
+            w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, cap)
+            gain = best - wp.dot(cap, w)
+            if gain > noise or (gain > -noise and wp.length(cap - n) < wp.max(4.0 * blur, SETTLED)):
+                n = cap
+                best = wp.dot(cap, w)
+                p_f = p_start
+    return n, best, p_f, blur
