@@ -290,8 +290,8 @@ class Splitter:
             columns[name] = {column: self.local(name, column, rows) for column in table.columns}
             paths[name] = tuple(self._roots.relative(environment, table.paths[row]) for row in rows)
         shapes = columns["shapes"]
-        for table in (shapes, columns["face_materials"]):
-            table["material"] = _index_into(self._used_materials(environment), table["material"])
+        for part in (shapes, columns["face_materials"]):
+            part["material"] = _index_into(self._used_materials(environment), part["material"])
         meshes = np.unique(shapes["mesh"][shapes["mesh"] >= 0]).astype(np.int64)
         shapes["mesh"] = _index_into(meshes, shapes["mesh"])
         return _Part(

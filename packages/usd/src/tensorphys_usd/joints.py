@@ -181,13 +181,14 @@ class StageJoints:
         """Body row and joint frame of one side."""
         position = tuple(attributes.get(f"physics:localPos{side}", _ORIGIN))
         authored = attributes.get(f"physics:localRot{side}")
-        rotation: Array | None = _NO_TURN
+        rotation = _NO_TURN
         if authored is not None:
-            rotation = rotation_of(authored)
-            if rotation is None:
+            found = rotation_of(authored)
+            if found is None:
                 raise StageError(
                     f"{path}: physics:localRot{side} is {authored} (w, x, y, z), which is no rotation"
                 )
+            rotation = found
         if not all(map(math.isfinite, position)):
             raise StageError(f"{path}: physics:localPos{side} is {list(position)}")
         target = descriptor.rel0 if side == 0 else descriptor.rel1
