@@ -40,9 +40,9 @@ def test_text_gathers_equal_remarks() -> None:
 
 
 def test_unsupported_prim_types_are_reported(scene_of: Callable[..., Scene]) -> None:
-    text = 'def MjcTendon "T" { token mjc:type = "fixed"; }\ndef PhysxPhysicsGearJoint "G" { float physics:gearRatio = 2; }'
+    text = 'def MjcKeyframe "T" { double[] mjc:qpos = [1]; }\ndef PhysxPhysicsGearJoint "G" { float physics:gearRatio = 2; }'
     found = scene_of(text).findings
-    assert ("/T", "prims of type MjcTendon are not supported: ignored") in found
+    assert ("/T", "prims of type MjcKeyframe are not supported: ignored") in found
     assert ("/G", "PhysxPhysicsGearJoint without bodies is left out") in found
 
 

@@ -72,6 +72,7 @@ class FixedTendons(Table):
         friction: Dry friction against a change of the length [N].
         armature: Inertia added to it [kg].
         max_force: Bound of the spring-damper's tension [N].
+        hard_limits: Whether the bounds cannot be passed, whatever ``limit_stiffness`` is.
         enabled: Whether the tendon acts.
         names: Instance names of the tendons.
     """
@@ -86,6 +87,7 @@ class FixedTendons(Table):
     dead_band: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     friction: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     armature: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    hard_limits: npt.NDArray[np.bool_] = column(bool, default=False)
     max_force: npt.NDArray[np.float64] = column(float, default=_INF)
     enabled: npt.NDArray[np.bool_] = column(bool, default=True)
     names: tuple[str, ...] = ()
@@ -115,7 +117,7 @@ class SpatialTendons(Table):
     Attributes:
         stiffness, damping, limit_stiffness: As of :class:`FixedTendons`.
         offset: Added to the length [m].
-        dead_band, friction, armature: As of :class:`FixedTendons`.
+        dead_band, friction, armature, hard_limits: As of :class:`FixedTendons`.
         enabled: Whether the tendon acts.
         names: Instance names of the root attachments.
     """
@@ -127,6 +129,7 @@ class SpatialTendons(Table):
     dead_band: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     friction: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     armature: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    hard_limits: npt.NDArray[np.bool_] = column(bool, default=False)
     enabled: npt.NDArray[np.bool_] = column(bool, default=True)
     names: tuple[str, ...] = ()
 

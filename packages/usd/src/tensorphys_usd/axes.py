@@ -57,6 +57,7 @@ class AxisRow:
     passive_stiffness: float = 0.0
     spring_reference: float = 0.0
     effort_limit: float = _INF
+    source_offset: float = 0.0
     envelope: tuple[float, float, float] = (0.0, _INF, 0.0)
     has_envelope: bool = False
 
@@ -93,6 +94,7 @@ def read_axes(reading: Reading, path: Sdf.Path, kind: str, descriptor: Any) -> l
             return []
         _drive(path, row, descriptor.drive)
         _vendor(reading, path, attributes, row, (instance, _token(row.axis)))
+        _shift(reading, path, attributes, row)
         return [row]
     if kind == "Spherical":
         return _spherical(reading, path, descriptor, attributes)
@@ -203,6 +205,11 @@ def _joint_wide(attributes: Attributes, row: AxisRow) -> None:
     friction = attributes.number("newton:friction", 0.0)
     row.static_friction = row.dynamic_friction = friction
     row.passive_damping = attributes.number("newton:damping", 0.0) / unit
+    for column, name in (("limit_stiffness", "limitStiffness"), ("limit_damping", "limitDamping")):
+        gain = attributes.number(f"newton:{name}", -_INF)
+        # An infinite one is a hard limit, a negative one the default.
+        if 0.0 < gain < _INF and getattr(row, column) == 0.0:
+            setattr(row, column, gain / unit)
 
 
 def _per_axis(attributes: Attributes, row: AxisRow, prefix: str, schema: str) -> None:
@@ -252,6 +259,25 @@ def _mujoco(reading: Reading, attributes: Attributes, row: AxisRow) -> None:
         if attributes.has(f"mjc:actuatorfrcrange:{bound}"):
             effort = abs(attributes.number(f"mjc:actuatorfrcrange:{bound}", 0.0))
             row.effort_limit = effort if row.effort_limit == _INF else max(row.effort_limit, effort)
+
+
+def _shift(reading: Reading, path: Sdf.Path, attributes: Attributes, row: AxisRow) -> None:
+    """Count positions from the pose on the stage, where MuJoCo's coordinate has the value of its reference.
+
+    Its converter authors limits and spring references in that coordinate.
+    """
+    if not attributes.has("mjc:ref"):
+        return
+    angle = _RADIANS if row.rotates and not reading.mujoco_radians else 1.0
+    offset = attributes.number("mjc:ref", 0.0) * angle
+    if not np.isfinite(offset):
+        raise StageError(f"{path}: mjc:ref is {offset / angle}")
+    if offset == 0.0:
+        return
+    row.source_offset = offset
+    row.lower, row.upper = row.lower - offset, row.upper - offset
+    row.spring_reference -= offset
+    reading.report.correct(path, "mjc:ref: limits and spring reference are moved to where 0 is the pose on the stage")
 
 
 def _urdf(attributes: Attributes, row: AxisRow) -> None:

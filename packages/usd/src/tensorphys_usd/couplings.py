@@ -16,6 +16,14 @@ from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.stage import Reading
 
 _RADIANS = float(np.pi / 180.0)
+# Of a tendon of another source format only.
+_PLAIN = {
+    "dead_band": 0.0,
+    "friction": 0.0,
+    "armature": 0.0,
+    "max_force": float("inf"),
+    "hard_limits": False,
+}
 # Joint in stage order and position of the degree of freedom within it.
 AxisKey = tuple[int, int]
 
@@ -177,7 +185,7 @@ class StageCouplings:
         check_bounds(path, f"fixed tendon {name}", lower, upper)
         enabled = attributes.flag(f"{prefix}tendonEnabled", True)
         self.fixed_tendons.names.append(name)
-        return self.fixed_tendons.add(path, lower=lower, upper=upper, enabled=enabled, **numbers)
+        return self.fixed_tendons.add(path, lower=lower, upper=upper, enabled=enabled, **_PLAIN, **numbers)
 
     def _tendon_axis(self, joint: int, path: Sdf.Path, name: str, tendon: int | None) -> None:
         attributes = self._reading.attributes(path)

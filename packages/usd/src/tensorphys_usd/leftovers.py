@@ -28,7 +28,7 @@ def report_leftovers(reading: Reading, descriptors: Descriptors, soft: StageSoft
             text = f"PhysicsCollisionAPI on a prim of type {kind or 'none'}, which is no collider: ignored"
             reading.report.add(path, text)
         if kind.startswith(("Mjc", "Newton", "Physx")) and not (
-            kind == "MjcActuator" or is_coupling_joint(kind) or path in known
+            kind in ("MjcActuator", "MjcTendon") or is_coupling_joint(kind) or path in known
         ):
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")
         if reading.has_unused(path):

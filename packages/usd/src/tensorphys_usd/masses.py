@@ -31,6 +31,7 @@ from tensorphys_spatial import (
     quaternion_from_matrix,
     quaternion_to_matrix,
 )
+from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame, Rigid, rotation_of
 from tensorphys_usd.materials import StageMaterials
@@ -40,6 +41,7 @@ from tensorphys_usd.stage import Reading
 Array = npt.NDArray[np.float64]
 
 _WATER = 1000.0  # kg/m³
+_ALMOST = 1e-5  # authored axes are float32
 _DEGENERATE = 1e-7  # a principal moment below this part of the largest cannot be told from zero in float32
 _POINT_RADIUS = 0.1  # metres; a body with a mass and no extent counts as a sphere of this radius
 
@@ -70,6 +72,7 @@ class _Authored:
     com: Array | None
     diagonal: Array | None
     axes: Array | None
+    tensor: Array | None = None
 
 
 _UNAUTHORED = _Authored(0.0, 0.0, None, None, None)
@@ -104,7 +107,11 @@ class _Masses:
         self.authored = [self._authored(path) for path in bodies.paths]
         # What is authored in full is not computed.
         needed = np.array(
-            [item.mass <= 0.0 or item.diagonal is None or item.com is None for item in self.authored], bool
+            [
+                item.mass <= 0.0 or (item.diagonal is None and item.tensor is None) or item.com is None
+                for item in self.authored
+            ],
+            bool,
         )
         body = np.array(shapes.bodies, np.int64)
         rows = np.flatnonzero(body >= 0)
@@ -189,6 +196,8 @@ class _Masses:
             computed = computed.with_mass(mass)
             computed = computed if com is None else _moved(computed, com)
         centre = com if com is not None else (np.zeros(3) if computed is None else computed.com)
+        if authored.tensor is not None:
+            return self._with_tensor(authored.tensor, authored.axes, mass, centre)
         if authored.diagonal is not None:
             return self._with_diagonal(path, authored, mass, centre, computed)
         if computed is None:
@@ -199,6 +208,17 @@ class _Masses:
                     path, "body has no inertia and no collider with volume: a sphere of 0.1 m is used"
                 )
         return computed, authored.axes
+
+    @staticmethod
+    def _with_tensor(
+        tensor: Array, axes: Array | None, mass: float, centre: Array
+    ) -> tuple[MassProperties, Array | None]:
+        """An authored tensor; authored axes are kept where they are its principal ones."""
+        if axes is not None:
+            turned = axes.T @ tensor @ axes
+            off = np.abs(turned - np.diag(np.diag(turned))).max()
+            axes = axes if off <= _ALMOST * np.abs(tensor).max() else None
+        return MassProperties(mass, centre, tensor), axes
 
     def _with_diagonal(
         self, path: Sdf.Path, authored: _Authored, mass: float, centre: Array, computed: MassProperties | None
@@ -231,8 +251,7 @@ class _Masses:
             return _UNAUTHORED
         mass = attributes.number("physics:mass", 0.0)
         density = attributes.number("physics:density", 0.0)
-        # The converters write the tensor beside the diagonal form that it was made from.
-        attributes.use("newton:inertia")
+        tensor = self._tensor(path, attributes)
         com = tuple(attributes.get("physics:centerOfMass", (-math.inf,) * 3))
         diagonal = tuple(attributes.get("physics:diagonalInertia", (0.0,) * 3))
         axes = attributes.get("physics:principalAxes")
@@ -256,7 +275,24 @@ class _Masses:
             np.array(com, dtype=np.float64) if all(map(math.isfinite, com)) else None,
             np.array(diagonal, dtype=np.float64) if any(diagonal) else None,
             rotation_of(axes) if any(xyzw) else None,
+            tensor,
         )
+
+    def _tensor(self, path: Sdf.Path, attributes: Attributes) -> Array | None:
+        """The converters' tensor in prim axes, which stands above the diagonal form; None where there is none."""
+        values = attributes.numbers("newton:inertia", ())
+        if not values.size:
+            return None
+        if values.size != 6:
+            raise StageError(f"{path}: newton:inertia has {values.size} entries, expected 6")
+        xx, yy, zz, xy, xz, yz = values.tolist()
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        moments = np.linalg.eigvalsh(tensor)
+        if moments[0] <= _DEGENERATE * moments[2]:
+            text = f"newton:inertia {_text(values.tolist())} is not positive definite: ignored"
+            self._reading.report.add(path, text)
+            return None
+        return tensor
 
     def _shape(
         self, shape: int, authored: _Authored, solid: MassProperties, density: float
@@ -329,7 +365,11 @@ def mass_columns(
     axes: dict[int, Array] = {}
     plain = masses.mass > 0.0
     plain &= np.array(
-        [item.com is None and item.diagonal is None and item.axes is None for item in masses.authored], bool
+        [
+            item.com is None and item.diagonal is None and item.axes is None and item.tensor is None
+            for item in masses.authored
+        ],
+        bool,
     )
     authored_mass = np.array([item.mass for item in masses.authored], np.float64)
     columns["mass"][plain] = np.where(authored_mass > 0.0, authored_mass, masses.mass)[plain]

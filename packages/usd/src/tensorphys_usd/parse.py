@@ -27,6 +27,7 @@ from tensorphys_usd.leftovers import report_leftovers
 from tensorphys_usd.masses import mass_columns
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes
+from tensorphys_usd.mujoco_tendons import read_mujoco_tendons
 from tensorphys_usd.roots import find_roots
 from tensorphys_usd.rows import StageRows
 from tensorphys_usd.settings import read_settings
@@ -151,6 +152,7 @@ def _scene(
     pairs = filtered_pairs(reading, descriptors, bodies, shapes, joints, articulations)
     couplings = StageCouplings(reading, joints, articulations)
     tendons = StageSpatialTendons(reading, bodies)
+    read_mujoco_tendons(reading, bodies, joints, couplings, tendons)
     forces = read_forces(reading, bodies)
     rows = StageRows(
         bodies,

@@ -17,6 +17,8 @@ _ROOT, _INNER, _LEAF = (
     "PhysxTendonAttachmentAPI",
     "PhysxTendonAttachmentLeafAPI",
 )
+# Of a tendon of another source format only.
+_PLAIN = {"dead_band": 0.0, "friction": 0.0, "armature": 0.0, "hard_limits": False}
 # Prim and instance name of an attachment.
 _Node = tuple[Sdf.Path, str]
 
@@ -96,7 +98,7 @@ class StageSpatialTendons:
                 raise StageError(f"{path}: {column} of the spatial tendon {name} is {value}")
         enabled = attributes.flag(f"{prefix}tendonEnabled", True)
         self.spatial_tendons.names.append(name)
-        tendon = self.spatial_tendons.add(path, enabled=enabled, **numbers)
+        tendon = self.spatial_tendons.add(path, enabled=enabled, **_PLAIN, **numbers)
         queue = deque([(root, -1)])
         while queue:
             node, parent = queue.popleft()
