@@ -68,16 +68,15 @@ class FemMeasures:
 
     def measure_bodies(self, state: FemState) -> None:
         """Write the arrays of bodies."""
-        self._work.start = state.position
+        self._prepare(state)
         wp.launch(
             kernels.measure_bodies,
             dim=self.model.body_count * self._lanes,
             inputs=[
-                *(self.model.mesh, self.model.materials, state.velocity),
+                *(self.model.mesh, self.model.materials, self._work, state.velocity),
                 int(self.model.nodal_dilatation),
             ],
             outputs=[
-                self._work,
                 *(self.kinetic_energy, self.elastic_energy, self.momentum, self.angular_momentum),
                 *(self.center, self.mass),
             ],

@@ -7,7 +7,7 @@ from typing import Literal
 
 import warp as wp
 
-from tensorphys_fem._kernels import finish, fused, steps, structs
+from tensorphys_fem._kernels import energies, finish, fused, steps, structs
 from tensorphys_fem.control import FemControl
 from tensorphys_fem.errors import ModelError, SettingsError
 from tensorphys_fem.model import FemModel
@@ -122,11 +122,27 @@ class FemSolver:
         )
 
     def finish(self, state: FemState, control: FemControl) -> None:
-        """Make momenta exact and write the state."""
+        """Make momenta exact, see to it that the damped scheme gains no energy, and write the state."""
+        mesh, materials = self.model.mesh, self.model.materials
+        wp.launch(
+            energies.write_energy_gain,
+            dim=self.model.element_count,
+            inputs=[mesh, materials, self.limits.patches],
+            outputs=[self.work],
+            device=self.device,
+        )
+        if self.limits.patches:
+            wp.launch(
+                energies.write_patch_gain,
+                dim=self.model.node_count,
+                inputs=[mesh, materials],
+                outputs=[self.work],
+                device=self.device,
+            )
         wp.launch(
             finish.finish_bodies,
             dim=self.model.body_count * self.lanes,
-            inputs=[self.model.mesh, self.model.materials, control.loads(), self.limits.patches],
+            inputs=[mesh, materials, control.loads(), self.limits.patches],
             outputs=[self.work, state.position, state.velocity, state.positions, state.velocities],
             device=self.device,
             block_dim=self.lanes,
@@ -194,6 +210,7 @@ def _allocate_work(model: FemModel) -> structs.Work:
         "spring": wp.vec2d,
         "inverse_diagonal": wp.mat33,
         "patch_dilatation": wp.float64,
+        "patch_gain": wp.float64,
         "patch_value": wp.float32,
     }
     work = structs.Work()
@@ -203,7 +220,8 @@ def _allocate_work(model: FemModel) -> structs.Work:
     work.time_step = wp.zeros(1, dtype=wp.float32, device=model.device)
     work.corner_force = wp.zeros((elements, 4), dtype=wp.vec3d, device=model.device)
     work.element_block = wp.zeros((elements, 10), dtype=wp.mat33, device=model.device)
-    work.dilatation = wp.zeros(elements, dtype=wp.float64, device=model.device)
+    for name in ("dilatation", "dilatation_before", "energy_gain"):
+        setattr(work, name, wp.zeros(elements, dtype=wp.float64, device=model.device))
     work.dilatation_gradient = wp.zeros((elements, 4), dtype=wp.vec3, device=model.device)
     work.patch_stiffness = wp.zeros(elements, dtype=wp.float32, device=model.device)
     work.block = wp.zeros(model.block_count, dtype=wp.mat33, device=model.device)

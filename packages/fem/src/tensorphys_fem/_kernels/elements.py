@@ -88,13 +88,13 @@ def element_dilatation(
 
 
 @wp.func
-def patch_mean(mesh: Mesh, work: Work, node: int) -> wp.float64:
-    """Mean dilatation of the elements around a node, by volume."""
+def patch_mean(mesh: Mesh, values: wp.array[wp.float64], node: int) -> wp.float64:
+    """Mean of the values of the tetrahedra around a node, by volume."""
     total = _ZERO
     for k in range(mesh.corner_start[node], mesh.corner_start[node + 1]):
         e = mesh.corner[k] / 4
         if mesh.element_kind[e] == TET:
-            total += _QUARTER * mesh.element_measure[e] * work.dilatation[e]
+            total += _QUARTER * mesh.element_measure[e] * values[e]
     return total / wp.max(mesh.patch_volume[node], wp.float64(1e-300))
 
 

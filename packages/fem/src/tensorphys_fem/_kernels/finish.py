@@ -2,7 +2,6 @@
 
 import warp as wp
 
-from tensorphys_fem._kernels.energies import elastic_energy
 from tensorphys_fem._kernels.lanes import barrier, group_sum, group_sum3, lane, lane_count
 from tensorphys_fem._kernels.nodes import external_force, inertia_factors
 from tensorphys_fem._kernels.rigid import body_center, body_inertia, place, solve_spin
@@ -11,7 +10,6 @@ from tensorphys_fem._kernels.structs import (
     DAMPED,
     FAILED,
     STATIC,
-    UNSOLVED,
     Loads,
     Materials,
     Mesh,
@@ -125,28 +123,24 @@ def _mean_velocity(mesh: Mesh, work: Work, body: int) -> wp.vec3d:
 
 @wp.func
 def _energy_factor(
-    mesh: Mesh,
-    materials: Materials,
-    loads: Loads,
-    work_inout: Work,
-    mean: wp.vec3d,
-    patches: int,
-    body: int,
+    mesh: Mesh, loads: Loads, work: Work, mean: wp.vec3d, patches: int, body: int
 ) -> wp.float64:
     """Factor of velocities against `mean` with which the total energy does not rise; negative when none does that."""
     gain = _ZERO
     relative = _ZERO
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
-        v = end_velocity(work_inout, body, i)
-        v0 = work_inout.start_velocity[i]
+        v = end_velocity(work, body, i)
+        v0 = work.start_velocity[i]
         m = mesh.node_mass[i]
         gain += _HALF * m * (wp.dot(v, v) - wp.dot(v0, v0))
         relative += _HALF * m * wp.dot(v - mean, v - mean)
-        if work_inout.driven[i] == 0:
-            force = external_force(mesh, loads, work_inout, i)
-            gain -= wp.dot(force, work_inout.increment[i])
-    gain = group_sum(gain) + elastic_energy(mesh, materials, work_inout, wp.float64(1.0), patches, body)
-    gain -= elastic_energy(mesh, materials, work_inout, _ZERO, patches, body)
+        if work.driven[i] == 0:
+            gain -= wp.dot(external_force(mesh, loads, work, i), work.increment[i])
+        if patches != 0:
+            gain += work.patch_gain[i]
+    for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
+        gain += work.energy_gain[e]
+    gain = group_sum(gain)
     relative = group_sum(relative)
     if gain <= _ZERO:
         return wp.float64(1.0)
@@ -157,16 +151,20 @@ def _energy_factor(
 
 @wp.func
 def _bound_energy(
-    mesh: Mesh, materials: Materials, loads: Loads, work_inout: Work, held: bool, patches: int, body: int
+    mesh: Mesh, loads: Loads, work: Work, held: bool, patches: int, body: int
 ) -> wp.vec4d:
-    """Mean velocity and factor that keep the damped scheme passive where its budget was too small."""
+    """Mean velocity, and the factor of velocities against it that keeps the damped scheme passive.
+
+    Backward Euler loses energy where the energy is convex along the step; a compressed body that buckles, or a
+    residual above zero, can gain some.
+    """
     mean = wp.vec3d()
     factor = wp.float64(1.0)
-    if work_inout.scheme[body] == DAMPED and work_inout.status[body] == UNSOLVED:
-        if _passive(mesh, work_inout, body):
+    if work.scheme[body] == DAMPED:
+        if _passive(mesh, work, body):
             if not held:
-                mean = _mean_velocity(mesh, work_inout, body)
-            factor = _energy_factor(mesh, materials, loads, work_inout, mean, patches, body)
+                mean = _mean_velocity(mesh, work, body)
+            factor = _energy_factor(mesh, loads, work, mean, patches, body)
     return wp.vec4d(mean[0], mean[1], mean[2], factor)
 
 
@@ -194,7 +192,7 @@ def finish_bodies(
             _balance_force(mesh, materials, loads, work_inout, body)
             if work_inout.scheme[body] == CONSERVING:
                 _balance_moment(mesh, materials, loads, work_inout, body)
-        bound = _bound_energy(mesh, materials, loads, work_inout, held, patches, body)
+        bound = _bound_energy(mesh, loads, work_inout, held, patches, body)
     mean = wp.vec3d(bound[0], bound[1], bound[2])
     h = wp.float64(work_inout.time_step[0])
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):

@@ -56,7 +56,7 @@ def body_residual(
                 work_inout.dilatation[e] = element_dilatation(mesh, materials, work_inout, increment, e)
         barrier()
         for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
-            work_inout.patch_dilatation[i] = patch_mean(mesh, work_inout, i)
+            work_inout.patch_dilatation[i] = patch_mean(mesh, work_inout.dilatation, i)
         barrier()
     for e in range(first + lane(), end, lane_count()):
         write_element_force(mesh, materials, work_inout, increment, patches, e)

@@ -9,7 +9,7 @@ from tensorphys_fem._kernels.elements import (
     gradient_after,
     patch_mean,
 )
-from tensorphys_fem._kernels.energies import elastic_energy
+from tensorphys_fem._kernels.energies import element_energy, patch_energy
 from tensorphys_fem._kernels.lanes import group_sum, group_sum3, lane, lane_count
 from tensorphys_fem._kernels.structs import HINGE, TET, TRIANGLE, Materials, Mesh, Work
 from tensorphys_fem._kernels.thin import membrane_stress, plane_stress_lambda
@@ -39,7 +39,7 @@ def write_patches(
     work_inout: Work,
 ):
     node = wp.tid()
-    work_inout.patch_dilatation[node] = patch_mean(mesh, work_inout, node)
+    work_inout.patch_dilatation[node] = patch_mean(mesh, work_inout.dilatation, node)
 
 
 @wp.func
@@ -103,10 +103,10 @@ def measure_elements(
 def measure_bodies(
     mesh: Mesh,
     materials: Materials,
+    work: Work,
     velocity: wp.array[wp.vec3d],
     patches: wp.int32,
     # outputs
-    work_inout: Work,
     kinetic_out: wp.array[wp.float64],
     elastic_out: wp.array[wp.float64],
     momentum_out: wp.array[wp.vec3d],
@@ -115,7 +115,9 @@ def measure_bodies(
     mass_out: wp.array[wp.float64],
 ):
     body = wp.tid() / lane_count()
-    elastic = elastic_energy(mesh, materials, work_inout, _ZERO, patches, body)
+    elastic = _ZERO
+    for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
+        elastic += element_energy(mesh, materials, work, _ZERO, patches, e)
     mass = _ZERO
     kinetic = _ZERO
     first = wp.vec3d()
@@ -124,12 +126,15 @@ def measure_bodies(
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
         m = mesh.node_mass[i]
         mass += m
-        first += m * work_inout.start[i]
+        first += m * work.start[i]
         kinetic += _HALF * m * wp.dot(velocity[i], velocity[i])
         momentum += m * velocity[i]
-        angular += m * wp.cross(work_inout.start[i], velocity[i])
+        angular += m * wp.cross(work.start[i], velocity[i])
+        if patches != 0:
+            elastic += patch_energy(mesh, materials, work.dilatation, i)
     mass = group_sum(mass)
     kinetic = group_sum(kinetic)
+    elastic = group_sum(elastic)
     first = group_sum3(first)
     momentum = group_sum3(momentum)
     angular = group_sum3(angular)
