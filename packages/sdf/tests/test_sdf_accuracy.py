@@ -11,7 +11,8 @@ import warp as wp
 import tensorphys_sdf as ts
 from tensorphys_sdf import device as shapes
 from tensorphys_sdf._reference import signed_distances
-from tensorphys_sdf.testing import box_mesh, knot_mesh, sphere_mesh, torus_mesh
+from tensorphys_sdf.grid import shape_room
+from tensorphys_sdf.testing import box_mesh, knot_mesh, slotted_mesh, sphere_mesh, torus_mesh
 
 BAND = 0.01  # default narrow band, fraction of the diagonal
 
@@ -145,11 +146,38 @@ def test_far_points_and_lower_bound(device: str, name: str) -> None:
     assert np.mean(exact - bound) < 1.2 * float(layout.cell[0])
 
 
-def test_distance_is_continuous_across_blocks_and_the_rim(device: str) -> None:
-    vertices, triangles = torus_mesh(around=20, along=40, bumps=0.1)
-    field = ts.field_from_mesh(
-        vertices, triangles, parameters=ts.FieldParameters(resolution=48), device=device
+@pytest.mark.parametrize("slot", [0.1, 0.3, 0.8])
+@pytest.mark.parametrize("resolution", [8, 16, 24, 48, 96])
+def test_relative_error_beyond_a_shape_with_a_slot(device: str, slot: float, resolution: int) -> None:
+    """At the mouth of a slot, ridges of the distance are finer than any cell."""
+    vertices, triangles = slotted_mesh(slot)
+    parameters = ts.FieldParameters(resolution=resolution)
+    field = ts.field_from_mesh(vertices, triangles, parameters=parameters, device=device)
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
+    room = shape_room(low, high, parameters)
+    assert room == pytest.approx(
+        max(0.01 * np.linalg.norm(high - low), 3.0 * float(field.grid.layout.fine_cell[0]))
     )
+    rng = np.random.default_rng(resolution)
+    size = float((high - low).max())
+    p = np.concatenate(
+        [rng.uniform(low - w, high + w, (20_000, 3)) for w in (2.0 * room, 0.6 * size)]
+    ).astype(np.float32)
+    p = p[np.any((p < low - room) | (p > high + room), axis=1)]
+    exact = field.distance(p, mode="exact")
+    assert (np.abs(field.distance(p) - exact) / exact).max() < 0.05
+    assert (field.distance(p, conservative=True) <= exact + 1e-6).all()
+
+
+@pytest.mark.parametrize("name", ["torus", "slot"])
+def test_distance_is_continuous_across_blocks_and_the_rim(device: str, name: str) -> None:
+    vertices, triangles = slotted_mesh(0.8) if name == "slot" else torus_mesh(around=20, along=40, bumps=0.1)
+    resolution = 64 if name == "slot" else 48
+    field = ts.field_from_mesh(
+        vertices, triangles, parameters=ts.FieldParameters(resolution=resolution), device=device
+    )
+    asked = field.grid.arrays["brick"].numpy() < -1
+    assert asked.any() or name == "torus"
     layout = field.grid.layout
     rng = np.random.default_rng(5)
     ends = rng.uniform(layout.lower - 0.3, layout.upper + 0.3, (2, 40, 3))
@@ -203,16 +231,27 @@ def test_bits_of_a_fine_value(device: str, bits: int) -> None:
 
 
 def test_the_number_of_threads_changes_no_bit() -> None:
-    from tensorphys_sdf.grid import build_grid, plan_layout
-    from tensorphys_sdf.sources import evaluate_surface
+    from tensorphys_sdf.build import _guard
+    from tensorphys_sdf.filling import build_grid
+    from tensorphys_sdf.grid import plan_layout
+    from tensorphys_sdf.sources import evaluate_surface, fill_by_surface
 
     surface = ts.Surface(*torus_mesh(around=12, along=24), device="cpu")
-    parameters = ts.FieldParameters(resolution=40)
+    parameters = ts.FieldParameters(resolution=64)
     layout = plan_layout(surface.lower, surface.upper, parameters, blend=1)
     one, four = (
-        build_grid(evaluate_surface(surface), layout, parameters, diagonal=2.8, device="cpu", threads=n)
+        build_grid(
+            evaluate_surface(surface),
+            layout,
+            parameters,
+            _guard(surface.lower, surface.upper, parameters),
+            diagonal=2.8,
+            device="cpu",
+            threads=n,
+            fill=fill_by_surface(surface),
+        )
         for n in (1, 4)
     )
-    assert one.brick_count * 7**3 > 2 * 65536
+    assert one.brick_count * 7**3 > 3 * 65536
     for name, array in one.arrays.items():
         np.testing.assert_array_equal(array.numpy(), four.arrays[name].numpy())

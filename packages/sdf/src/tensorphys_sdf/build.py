@@ -13,13 +13,14 @@ import warp as wp
 from tensorphys_sdf.cache import FieldCache
 from tensorphys_sdf.errors import NoInsideWarning, ParameterError
 from tensorphys_sdf.field import SignedDistanceField
-from tensorphys_sdf.grid import Grid, build_grid, plan_layout, store_dense
+from tensorphys_sdf.filling import Guard, build_grid
+from tensorphys_sdf.grid import Grid, plan_layout, shape_room, store_dense
 from tensorphys_sdf.mesh import Array, read_mesh
 from tensorphys_sdf.parameters import FieldParameters
-from tensorphys_sdf.sources import DistanceFunction, evaluate_function, evaluate_surface
+from tensorphys_sdf.sources import DistanceFunction, evaluate_function, evaluate_surface, fill_by_surface
 from tensorphys_sdf.surface import SignRule, Surface
 
-_FORMAT = "tensorphys-sdf 1"
+_FORMAT = "tensorphys-sdf 2"
 _EXTRACTION = 128  # cells along the longest side of the surface that is extracted from values
 
 
@@ -80,7 +81,15 @@ def field_from_mesh(
     surface = Surface(vertices, triangles, sign=sign, repair=repair, device=device)
     layout = plan_layout(surface.lower, surface.upper, parameters, blend=1)
     diagonal = float(np.linalg.norm(surface.upper - surface.lower))
-    grid = build_grid(evaluate_surface(surface), layout, parameters, diagonal=diagonal, device=device)
+    grid = build_grid(
+        evaluate_surface(surface),
+        layout,
+        parameters,
+        _guard(surface.lower, surface.upper, parameters),
+        diagonal=diagonal,
+        device=device,
+        fill=fill_by_surface(surface) if device.is_cpu and surface.sign != "normal" else None,
+    )
     field = SignedDistanceField(grid, surface, parameters, exact=True, key=key)
     if cache is not None:
         cache.put(field)
@@ -119,8 +128,21 @@ def field_from_function(
     evaluate = evaluate_function(function, device)
     # a NumPy function of the caller need not be fit for threads
     threads = None if isinstance(function, wp.Function) else 1
-    grid = build_grid(evaluate, layout, parameters, diagonal=diagonal, device=device, threads=threads)
+    grid = build_grid(
+        evaluate,
+        layout,
+        parameters,
+        _guard(low, high, parameters),
+        diagonal=diagonal,
+        device=device,
+        threads=threads,
+    )
     return _with_extracted_surface(grid, parameters)
+
+
+def _guard(lower: Array, upper: Array, parameters: FieldParameters) -> Guard:
+    room = shape_room(lower, upper, parameters)
+    return Guard(lower - room, upper + room)
 
 
 def field_from_voxels(

@@ -1,11 +1,8 @@
-"""Grids of signed distances: layout, filling on the device, reading back."""
+"""Grids of signed distances: layout, storage, reading back."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -17,18 +14,14 @@ from tensorphys_sdf.mesh import Array
 from tensorphys_sdf.parameters import FieldParameters
 from tensorphys_sdf.structs import SdfGrid
 
-# Signed distances at points; the points come in rows of neighbours of the given length.
-Evaluate = Callable[[Any, int], Any]
-
-_CHUNK = 1 << 22  # points evaluated at once, 64 MB of positions and values
-_PIECE = 1 << 16  # points that one thread evaluates at once
-_INDEX_LIMIT = 2**31 - 1
+INDEX_LIMIT = 2**31 - 1
 _OPTIONAL = (
     ("brick", wp.int32),
     ("slack", wp.float32),
     ("fine8", wp.uint8),
     ("fine16", wp.uint32),
     ("fine32", wp.float32),
+    ("exact", wp.uint8),
 )
 
 
@@ -81,15 +74,14 @@ def plan_layout(lower: Array, upper: Array, parameters: FieldParameters, *, blen
     fine = longest / parameters.resolution
     subgrid = min(parameters.subgrid_resolution, parameters.resolution)
     cell = fine * max(subgrid, 1)
-    # closer than three cells to a corner, interpolation errs by more than a few per cent
-    room = max(parameters.margin * float(np.linalg.norm(extent)), 3.0 * fine)
+    room = shape_room(lower, upper, parameters)
     ring = blend
     if subgrid > 0:
         ring = max(ring, int(np.ceil(parameters.background * longest / cell)))
     # A tenth of a cell keeps a side that is a whole number of cells from gaining one by rounding.
     blocks = np.maximum(np.ceil((extent + 2.0 * room) / cell - 0.1).astype(np.int64), 1) + 2 * ring
     blocks = np.maximum(blocks, 2)
-    if int(np.prod((blocks // 4 + 1) * 4)) > _INDEX_LIMIT:
+    if int(np.prod((blocks // 4 + 1) * 4)) > INDEX_LIMIT:
         raise ParameterError(
             f"resolution {parameters.resolution}: a grid of {tuple(blocks)} blocks is too large"
         )
@@ -104,6 +96,16 @@ def plan_layout(lower: Array, upper: Array, parameters: FieldParameters, *, blen
     )
 
 
+def shape_room(lower: Array, upper: Array, parameters: FieldParameters) -> float:
+    """Width around the bounds of a shape that still counts as its grid; beyond, the relative error is bounded.
+
+    It is the margin, and three fine cells at least: closer to a corner interpolation errs by more than a few per cent.
+    """
+    extent = np.asarray(upper, dtype=np.float64) - np.asarray(lower, dtype=np.float64)
+    fine = float(extent.max()) / parameters.resolution
+    return max(parameters.margin * float(np.linalg.norm(extent)), 3.0 * fine)
+
+
 def _floats(values: Any) -> tuple[float, float, float]:
     x, y, z = np.asarray(values, dtype=np.float64)
     return float(x), float(y), float(z)
@@ -114,7 +116,7 @@ class Grid:
 
     Attributes:
         layout: Where its cells lie.
-        arrays: The stored arrays by name: ``coarse``, ``brick``, ``fine``, ``slack``.
+        arrays: The stored arrays by name: ``coarse``, and with bricks ``brick``, ``fine``, ``slack`` and ``exact``.
         fine_offset: Distance of a stored 0 of a fine value.
         fine_scale: Distance of one stored unit.
         struct: What kernels take, :class:`~tensorphys_sdf.device.SdfGrid`.
@@ -123,6 +125,8 @@ class Grid:
     def __init__(
         self, layout: GridLayout, arrays: dict[str, Any], fine_offset: float = 0.0, fine_scale: float = 1.0
     ) -> None:
+        if layout.subgrid and "exact" not in arrays:
+            arrays = {**arrays, "exact": wp.empty(0, dtype=wp.uint8, device=arrays["coarse"].device)}
         self.layout, self.arrays = layout, arrays
         self.fine_offset, self.fine_scale = fine_offset, fine_scale
         self.device = arrays["coarse"].device
@@ -139,7 +143,7 @@ class Grid:
         for name, dtype in _OPTIONAL:
             setattr(s, name, wp.empty(0, dtype=dtype, device=self.device))
         if layout.subgrid:
-            s.brick, s.slack = arrays["brick"], arrays["slack"]
+            s.brick, s.slack, s.exact = arrays["brick"], arrays["slack"], arrays["exact"]
             setattr(s, f"fine{layout.bits}", arrays["fine"])
 
     @property
@@ -198,163 +202,10 @@ def store_dense(values: Any, origin: Any, spacing: Any, *, device: Any, blend: i
         raise ParameterError(f"spacing: expected positive numbers, got {spacing}")
     blocks = (int(array.shape[0]) - 1, int(array.shape[1]) - 1, int(array.shape[2]) - 1)
     size = int(np.prod([(n // 4 + 1) * 4 for n in blocks]))
-    if size > _INDEX_LIMIT:
+    if size > INDEX_LIMIT:
         raise ParameterError(f"values: {array.shape} nodes are more than 32-bit indices reach")
     coarse = wp.zeros(size, dtype=wp.float32, device=device)
     inputs = [wp.vec3i(*blocks), array]
     wp.launch(kernels.store_coarse, dim=array.shape, inputs=inputs, outputs=[coarse], device=device)
     layout = GridLayout(_floats(origin), _floats(step), blocks, 0, 32, blend)
     return Grid(layout, {"coarse": coarse})
-
-
-def build_grid(
-    evaluate: Evaluate,
-    layout: GridLayout,
-    parameters: FieldParameters,
-    *,
-    diagonal: float,
-    device: Any,
-    threads: int | None = None,
-) -> Grid:
-    """Fill a grid with the values of a function.
-
-    Args:
-        evaluate: Signed distances at points of the shape's frame.
-        layout: Where the cells lie.
-        parameters: Narrow band and tolerance.
-        diagonal: Diagonal of the shape's bounds, of which the narrow band is a fraction.
-        device: Warp device.
-        threads: Threads that evaluate on the CPU; default one a core.
-
-    Raises:
-        ParameterError: The bricks need more values than 32-bit indices reach.
-    """
-    device = wp.get_device(device)
-    workers = (threads or os.cpu_count() or 1) if device.is_cpu else 1
-    base = [wp.vec3(*layout.origin), wp.vec3(*layout.cell), wp.vec3i(*layout.blocks)]
-    shape = tuple(n + 1 for n in layout.blocks)
-
-    def positions(kernel: Any, inputs: list[Any], row: int) -> Callable[[int, int], Any]:
-        def make(first: int, count: int) -> Any:
-            points = wp.empty(count, dtype=wp.vec3, device=device)
-            wp.launch(kernel, dim=count, inputs=[*base, *inputs, first], outputs=[points], device=device)
-            return evaluate(points, row)
-
-        return make
-
-    flat = _in_chunks(
-        positions(kernels.coarse_points, [], shape[2]), int(np.prod(shape)), shape[2], device, workers
-    )
-    values = flat.reshape(shape)
-    dense = store_dense(values, layout.origin, layout.cell, device=device, blend=layout.blend)
-    if not layout.subgrid:
-        return dense
-
-    reach = parameters.narrow_band_thickness * diagonal + 2.0 * float(layout.fine_cell.max())
-    choice = wp.empty(layout.blocks, dtype=wp.int32, device=device)
-    inputs = [values, base[1], reach, parameters.tolerance]
-    wp.launch(kernels.choose_blocks, dim=layout.blocks, inputs=inputs, outputs=[choice], device=device)
-    picked = choice.numpy().reshape(-1)
-    candidates = np.flatnonzero(picked & 1).astype(np.int32)
-    ids = wp.array(candidates, dtype=wp.int32, device=device)
-    centers = _in_chunks(positions(kernels.fine_points, [0, ids], 1), len(candidates), 1, device, workers)
-    corner_sign = _sign_changes(values.numpy()).reshape(-1)[candidates]
-    half_diagonal = 0.5 * float(np.linalg.norm(layout.cell))
-    kept = candidates[(np.abs(centers.numpy()) <= reach + half_diagonal) | corner_sign]
-    chosen = np.union1d(kept, np.flatnonzero(picked & 2)).astype(np.int32)
-    return _fill_bricks(dense, layout, chosen, positions, device, workers)
-
-
-def _sign_changes(values: Array) -> Array:
-    """Blocks whose corners do not all lie on one side."""
-    inside = (values < 0.0).astype(np.int8)
-    for axis in range(3):
-        n = inside.shape[axis] - 1
-        inside = np.take(inside, range(n), axis) + np.take(inside, range(1, n + 1), axis)
-    result: Array = (inside > 0) & (inside < 8)
-    return result
-
-
-def _in_chunks(evaluate: Callable[[int, int], Any], total: int, row: int, device: Any, workers: int) -> Any:
-    """Evaluate ``total`` values, cut between rows; on the CPU the pieces are shared by threads.
-
-    Launches release the interpreter lock. Each value depends on its own row alone, so that the result does not
-    depend on the number of threads.
-    """
-    out = wp.empty(total, dtype=wp.float32, device=device)
-    step = max((_PIECE if workers > 1 else _CHUNK) // row, 1) * row
-
-    def fill(first: int) -> None:
-        count = min(step, total - first)
-        wp.copy(out, evaluate(first, count), dest_offset=first, count=count)
-
-    starts = range(0, total, step)
-    for first in starts[:1] if workers > 1 else starts:
-        fill(first)  # the first piece compiles and loads what the threads launch
-    if workers > 1 and len(starts) > 1:
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(fill, starts[1:]))
-    return out
-
-
-def _fill_bricks(
-    dense: Grid,
-    layout: GridLayout,
-    chosen: Array,
-    positions: Callable[..., Callable[[int, int], Any]],
-    device: Any,
-    workers: int,
-) -> Grid:
-    s = layout.subgrid
-    node_count = len(chosen) * (s + 1) ** 3
-    if node_count > _INDEX_LIMIT:
-        raise ParameterError(
-            f"{len(chosen)} refined blocks need {node_count} values, more than 32-bit indices reach"
-        )
-    brick = np.full(int(np.prod(layout.blocks)), -1, dtype=np.int32)
-    brick[chosen] = np.arange(len(chosen), dtype=np.int32)
-    arrays = {
-        "coarse": dense.arrays["coarse"],
-        "brick": wp.array(brick, dtype=wp.int32, device=device),
-        "slack": wp.zeros(len(brick), dtype=wp.float32, device=device),
-        "fine": wp.empty(0, dtype=wp.float32, device=device),
-    }
-    ids = wp.array(chosen, dtype=wp.int32, device=device)
-    values = _in_chunks(positions(kernels.fine_points, [s, ids], s + 1), node_count, s + 1, device, workers)
-    unpacked = Grid(dataclasses.replace(layout, bits=32), arrays)
-    wp.launch(
-        kernels.stitch_bricks,
-        dim=node_count,
-        inputs=[unpacked.struct, ids],
-        outputs=[values, arrays["slack"]],
-        device=device,
-    )
-    if layout.bits == 32 or not len(chosen):
-        arrays["fine"] = values
-        return Grid(dataclasses.replace(layout, bits=32), arrays)
-    host = values.numpy()
-    low, top = float(host.min()), float(host.max())
-    scale = max(top - low, 1e-30) / (2**layout.bits - 1)
-    if layout.bits == 16:
-        words = len(chosen) * (s + 1) ** 2 * s
-        arrays["fine"] = wp.empty(words, dtype=wp.uint32, device=device)
-        wp.launch(
-            kernels.pack_16,
-            dim=words,
-            inputs=[values, s, low, scale],
-            outputs=[arrays["fine"]],
-            device=device,
-        )
-    else:
-        arrays["fine"] = wp.empty(node_count, dtype=wp.uint8, device=device)
-        wp.launch(
-            kernels.pack_8,
-            dim=node_count,
-            inputs=[values, low, scale],
-            outputs=[arrays["fine"]],
-            device=device,
-        )
-    slack = arrays["slack"].numpy()
-    slack[chosen] += 0.51 * scale
-    arrays["slack"] = wp.array(slack, dtype=wp.float32, device=device)
-    return Grid(layout, arrays, low, scale)

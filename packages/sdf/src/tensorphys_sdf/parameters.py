@@ -22,8 +22,9 @@ class FieldParameters:
         margin: Room around the bounding box, the same fraction (sdfMargin).
         background: Further room around the shape that is covered by coarse blocks, as a fraction of its longest
             side. A dense grid has none.
-        tolerance: Error of the distance in coarse blocks, as a fraction of the distance; blocks that would be
-            worse are refined. 0 refines the narrow band alone.
+        tolerance: Error of the distance outside of the shape, as a fraction of the distance. Coarse blocks that would
+            be worse are refined (inside, those four times as bad); where fine cells would be worse too, beyond the
+            shape's box and margin, the surface itself is asked. 0 refines the narrow band alone.
     """
 
     resolution: int = 256

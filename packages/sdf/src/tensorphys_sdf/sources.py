@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from tensorphys_sdf._kernels import exact
+from tensorphys_sdf._kernels import bricks, exact
 from tensorphys_sdf.errors import ParameterError
-from tensorphys_sdf.grid import Evaluate
+from tensorphys_sdf.filling import Evaluate, FillBricks
 from tensorphys_sdf.surface import Surface
 
 # A Warp function ``f(p: wp.vec3) -> float``, or one of float64 positions (N, 3) that returns N distances.
@@ -42,6 +42,44 @@ def evaluate_surface(surface: Surface) -> Evaluate:
         return out
 
     return evaluate
+
+
+def fill_by_surface(surface: Surface) -> FillBricks:
+    """Exact signed distances at the nodes of bricks, by the triangles near each of their parts.
+
+    For the CPU, where the threads of a launch run one after another and share what they note.
+    """
+    inside_known = surface.report.closed and surface.sign == "winding"
+    mesh = surface.mesh
+
+    def distances(grid: Any, block_ids: Any, first: int, count: int, values: Any) -> None:
+        near = wp.empty((int(bricks.CAPACITY), 5), dtype=wp.vec3, device=surface.device)
+        place = [grid.origin, grid.cell, grid.blocks, grid.subgrid, grid.brick, block_ids, first]
+        wp.launch(
+            bricks.brick_distances,
+            dim=8 * count,
+            inputs=[surface.struct, mesh.points, mesh.indices, *place],
+            outputs=[near, values],
+            device=surface.device,
+        )
+        if not inside_known and surface.sign != "unsigned":
+            _signs(grid, block_ids, first, count, values, 0)
+
+    def signs(grid: Any, block_ids: Any, first: int, count: int, values: Any) -> None:
+        if inside_known:
+            _signs(grid, block_ids, first, count, values, 1)
+
+    def _signs(grid: Any, block_ids: Any, first: int, count: int, values: Any, propagate: int) -> None:
+        place = [grid.origin, grid.cell, grid.blocks, grid.subgrid, grid.brick, block_ids, first]
+        wp.launch(
+            bricks.brick_signs,
+            dim=count,
+            inputs=[surface.struct, *place, propagate],
+            outputs=[values],
+            device=surface.device,
+        )
+
+    return FillBricks(distances, signs)
 
 
 @functools.lru_cache(maxsize=64)

@@ -19,10 +19,13 @@ class SdfGrid:
     fine_offset: float  # value of a stored 0
     fine_scale: float  # value of one stored unit
     coarse: wp.array[wp.float32]  # tiles of 4 x 4 x 4 nodes
-    brick: wp.array[wp.int32]  # brick of each block, -1 without; row-major
+    brick: wp.array[wp.int32]  # brick b of each block, -1 without; -3 - b where the surface is asked too
     fine8: wp.array[wp.uint8]  # (subgrid + 1)^3 values a brick
     fine16: wp.array[wp.uint32]  # (subgrid + 1)^2 * subgrid words a brick, each node z and z + 1
     fine32: wp.array[wp.float32]  # (subgrid + 1)^3 values a brick
+    exact: wp.array[
+        wp.uint8
+    ]  # 1 at coarse nodes where the distance is that of the surface, in the order of coarse
     slack: wp.array[wp.float32]  # largest error of the node values of each block
 
 

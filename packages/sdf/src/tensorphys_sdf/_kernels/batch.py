@@ -3,7 +3,7 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.field import rim_distance_gradient
-from tensorphys_sdf._kernels.grid import grid_coordinates, in_core, sample_inside
+from tensorphys_sdf._kernels.grid import block_brick, block_of, grid_coordinates, in_core, sample_block
 from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 wp.set_module_options({"enable_backward": False})
@@ -37,8 +37,10 @@ def sample_rows(
     row, k = wp.tid()
     grid = grids[field_of_row[row]]
     u = grid_coordinates(grid, points[row, k])
-    if in_core(grid, u):
-        field_out[row, k] = arranged(sample_inside(grid, u), form)
+    i = block_of(grid, u)
+    brick = block_brick(grid, i)
+    if in_core(grid, u) and brick >= -1:
+        field_out[row, k] = arranged(sample_block(grid, i, brick, u), form)
     else:
         slot = wp.atomic_add(rim_count_inout, 0, 1)
         rim_out[slot] = row * points.shape[1] + k

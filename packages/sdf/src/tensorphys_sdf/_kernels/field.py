@@ -3,10 +3,14 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.grid import (
+    block_brick,
+    block_of,
     clamp_to_grid,
+    exact_weight,
     grid_coordinates,
     in_core,
     interpolation_bound,
+    sample_block,
     sample_clamped,
     sample_inside,
 )
@@ -22,8 +26,8 @@ NO_SURFACE = wp.constant(wp.uint64(0))
 def rim_distance_gradient(grid: SdfGrid, surface: SdfSurface, p: wp.vec3) -> wp.vec4:
     """Distance and its derivative at points outside of the grid's core.
 
-    Beyond the grid the distance is exact. Across the outermost layer of cells it goes over from the sampled to
-    the exact value, so that it is continuous.
+    Beyond the grid the distance is exact. Across the outermost layer of cells, and around blocks in which stored
+    data are too coarse, it goes over from the sampled to the exact value, so that it is continuous.
     """
     if surface.mesh == NO_SURFACE:
         return sample_clamped(grid, p)
@@ -49,7 +53,11 @@ def rim_distance_gradient(grid: SdfGrid, surface: SdfSurface, p: wp.vec3) -> wp.
     # also false for NaN, which the exact query hands through
     if not (t < 1.0):
         return exact
-    sampled = sample_inside(grid, clamp_to_grid(grid, u))
+    v = clamp_to_grid(grid, u)
+    weight = exact_weight(grid, v)
+    slope = slope * (1.0 - weight[0]) + wp.vec3(weight[1], weight[2], weight[3]) * (1.0 - t)
+    t = t + weight[0] - t * weight[0]
+    sampled = sample_inside(grid, v)
     turn = exact[0] - sampled[0]
     return sampled * (1.0 - t) + exact * t + wp.vec4(0.0, turn * slope[0], turn * slope[1], turn * slope[2])
 
@@ -59,7 +67,10 @@ def field_distance_gradient(grid: SdfGrid, surface: SdfSurface, p: wp.vec3) -> w
     """Signed distance and its exact derivative ``(d, gx, gy, gz)`` at a point of the shape's frame."""
     u = grid_coordinates(grid, p)
     if in_core(grid, u):
-        return sample_inside(grid, u)
+        i = block_of(grid, u)
+        brick = block_brick(grid, i)
+        if brick >= -1:
+            return sample_block(grid, i, brick, u)
     return rim_distance_gradient(grid, surface, p)
 
 

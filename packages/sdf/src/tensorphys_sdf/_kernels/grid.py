@@ -167,16 +167,57 @@ def in_core(grid: SdfGrid, u: wp.vec3) -> bool:
 
 
 @wp.func
-def sample_inside(grid: SdfGrid, u: wp.vec3) -> wp.vec4:
-    """Distance and gradient at grid coordinates ``u`` inside of the grid."""
-    i = block_of(grid, u)
-    f = u - wp.vec3(float(i[0]), float(i[1]), float(i[2]))
-    brick = int(-1)
+def block_brick(grid: SdfGrid, i: wp.vec3i) -> int:
+    """What a block holds: a brick from 0, coarse data -1; below, ``-3 - that`` where the surface is asked too."""
     if grid.subgrid > 0:
-        brick = grid.brick[block_index(grid, i)]
+        return grid.brick[block_index(grid, i)]
+    return -1
+
+
+@wp.func
+def sample_block(grid: SdfGrid, i: wp.vec3i, brick: int, u: wp.vec3) -> wp.vec4:
+    """Distance and gradient at grid coordinates ``u`` in block ``i``."""
+    f = u - wp.vec3(float(i[0]), float(i[1]), float(i[2]))
     if brick < 0:
         return sample_coarse(grid, i, f)
     return sample_fine(grid, brick, f)
+
+
+@wp.func
+def sample_inside(grid: SdfGrid, u: wp.vec3) -> wp.vec4:
+    """Distance and gradient at grid coordinates ``u`` inside of the grid, from the stored data alone."""
+    i = block_of(grid, u)
+    brick = block_brick(grid, i)
+    if brick < -1:
+        brick = -3 - brick
+    return sample_block(grid, i, brick, u)
+
+
+@wp.func
+def exact_weight(grid: SdfGrid, u: wp.vec3) -> wp.vec4:
+    """Share of the surface's distance at grid coordinates ``u`` inside of the grid, and its derivative."""
+    if grid.exact.shape[0] == 0:
+        return wp.vec4()
+    i = block_of(grid, u)
+    f = u - wp.vec3(float(i[0]), float(i[1]), float(i[2]))
+    x0 = tile_offset(i[0], grid.stride_x, 16)
+    x1 = tile_offset(i[0] + 1, grid.stride_x, 16)
+    y0 = tile_offset(i[1], grid.stride_y, 4)
+    y1 = tile_offset(i[1] + 1, grid.stride_y, 4)
+    z0 = tile_offset(i[2], 64, 1)
+    z1 = tile_offset(i[2] + 1, 64, 1)
+    return trilinear(
+        float(grid.exact[x0 + y0 + z0]),
+        float(grid.exact[x0 + y0 + z1]),
+        float(grid.exact[x0 + y1 + z0]),
+        float(grid.exact[x0 + y1 + z1]),
+        float(grid.exact[x1 + y0 + z0]),
+        float(grid.exact[x1 + y0 + z1]),
+        float(grid.exact[x1 + y1 + z0]),
+        float(grid.exact[x1 + y1 + z1]),
+        f,
+        grid.inv_cell,
+    )
 
 
 @wp.func
@@ -221,7 +262,8 @@ def interpolation_bound(grid: SdfGrid, p: wp.vec3) -> float:
     slack = float(0.0)
     if grid.subgrid > 0:
         slack = grid.slack[block]
-        if grid.brick[block] >= 0:
+        brick = grid.brick[block]
+        if brick >= 0 or brick < -2:
             s = float(grid.subgrid)
             f = wp.vec3(f[0] * s, f[1] * s, f[2] * s)
             f = f - wp.vec3(wp.floor(f[0]), wp.floor(f[1]), wp.floor(f[2]))

@@ -14,7 +14,14 @@ from tensorphys_sdf._kernels.field import (
     turn_from_world,
     turn_to_world,
 )
-from tensorphys_sdf._kernels.grid import grid_coordinates, in_core, sample_clamped, sample_inside
+from tensorphys_sdf._kernels.grid import (
+    block_brick,
+    block_of,
+    grid_coordinates,
+    in_core,
+    sample_block,
+    sample_clamped,
+)
 from tensorphys_sdf._kernels.surface import closest_on_surface, exact_distance_gradient, surface_sign
 from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
@@ -32,8 +39,10 @@ def sample_fields(
 ):
     tid = wp.tid()
     u = grid_coordinates(grid, into_shape(poses, tid, points[tid]))
-    if in_core(grid, u):
-        field_out[tid] = turn_field(poses, tid, sample_inside(grid, u))
+    i = block_of(grid, u)
+    brick = block_brick(grid, i)
+    if in_core(grid, u) and brick >= -1:
+        field_out[tid] = turn_field(poses, tid, sample_block(grid, i, brick, u))
     else:
         slot = wp.atomic_add(rim_count_inout, 0, 1)
         rim_out[slot] = tid
@@ -69,8 +78,10 @@ def sample_distances(
 ):
     tid = wp.tid()
     u = grid_coordinates(grid, into_shape(poses, tid, points[tid]))
-    if in_core(grid, u):
-        distance_out[tid] = sample_inside(grid, u)[0]
+    i = block_of(grid, u)
+    brick = block_brick(grid, i)
+    if in_core(grid, u) and brick >= -1:
+        distance_out[tid] = sample_block(grid, i, brick, u)[0]
     else:
         slot = wp.atomic_add(rim_count_inout, 0, 1)
         rim_out[slot] = tid

@@ -160,17 +160,6 @@ def exact_distance_gradient(surface: SdfSurface, p: wp.vec3) -> wp.vec4:
 
 
 @wp.func
-def outer_distance_gradient(surface: SdfSurface, p: wp.vec3) -> wp.vec4:
-    """The same where the point is known to be outside of the bounds; sheets still ask for their side."""
-    sign = float(1.0)
-    if surface.sign == SIGN_NORMAL:
-        sign = surface_sign(surface, p)
-    q = p - surface.center
-    query = wp.mesh_query_point_no_sign(surface.mesh, q, FAR)
-    return gradient_of(surface, q, query, sign)
-
-
-@wp.func
 def bounds_distance(surface: SdfSurface, p: wp.vec3) -> float:
     """Distance to the box around the surface, 0 inside of it."""
     d = float(0.0)
@@ -178,3 +167,14 @@ def bounds_distance(surface: SdfSurface, p: wp.vec3) -> float:
         e = wp.max(wp.max(surface.lower[k] - p[k], p[k] - surface.upper[k]), 0.0)
         d += e * e
     return wp.sqrt(d)
+
+
+@wp.func
+def outer_distance_gradient(surface: SdfSurface, p: wp.vec3) -> wp.vec4:
+    """The same for points that mostly lie beyond the bounds, where only sheets need to ask for their side."""
+    sign = float(1.0)
+    if surface.sign == SIGN_NORMAL or bounds_distance(surface, p) == 0.0:
+        sign = surface_sign(surface, p)
+    q = p - surface.center
+    query = wp.mesh_query_point_no_sign(surface.mesh, q, FAR)
+    return gradient_of(surface, q, query, sign)

@@ -106,6 +106,8 @@ def table_distance_gradient(
     number = int(-1)
     if subgrid > 0:
         number = brick[counts[field, 6] + (i[0] * blocks[1] + i[1]) * blocks[2] + i[2]]
+        if number < -1:
+            number = -3 - number
     r = wp.vec4()
     if number < 0:
         r = table_coarse(coarse, blocks, counts[field, 5], i, f, inv)

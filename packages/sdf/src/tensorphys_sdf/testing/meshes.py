@@ -30,6 +30,18 @@ def box_mesh(half: Sequence[float] = (1.0, 1.0, 1.0), *, cuts: int = 1) -> Mesh:
     return (nodes * (2.0 / cuts) - 1.0) * np.asarray(half, dtype=np.float64), triangles
 
 
+def slotted_mesh(slot: float = 0.3) -> Mesh:
+    """Letter U: a plate 2 x 2 x 0.8 with a slot of the given width, open at the top, 1.6 deep."""
+    s = 0.5 * slot
+    outline = np.array([(-1, -1), (1, -1), (1, 1), (s, 1), (s, -0.6), (-s, -0.6), (-s, 1), (-1, 1)])
+    face = np.array([(0, 1, 4), (0, 4, 5), (1, 2, 3), (1, 3, 4), (0, 5, 6), (0, 6, 7)])
+    n = len(outline)
+    i, j = np.arange(n), (np.arange(n) + 1) % n
+    vertices = np.concatenate([np.c_[outline, np.full(n, z)] for z in (-0.4, 0.4)])
+    sides = np.concatenate([np.stack([i, j, j + n], axis=1), np.stack([i, j + n, i + n], axis=1)])
+    return vertices, np.concatenate([face[:, ::-1], face + n, sides])
+
+
 def sphere_mesh(radius: float = 1.0, *, cuts: int = 16) -> Mesh:
     """Sphere: a cut box blown up."""
     vertices, triangles = box_mesh(cuts=cuts)
