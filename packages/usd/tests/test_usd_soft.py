@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pxr import Usd
 
-from tensorphys_scene import Scene, SoftKind, replicate
+from tensorphys_scene import Scene, SceneValueError, SoftKind, replicate
 from tensorphys_usd import StageError, parse_stage
 
 _TET = """
@@ -136,3 +136,44 @@ def test_broken_soft_prims_name_themselves(scene_of: Callable[..., Scene], body:
     schemas = '"OmniPhysicsDeformableBodyAPI", "OmniPhysicsVolumeDeformableSimAPI"'
     with pytest.raises(StageError, match=r"^/T: "):
         scene_of(f'def TetMesh "T" (prepend apiSchemas = [{schemas}]) {{\n{body}\n}}')
+
+
+def test_unauthored_values_are_those_of_the_schemas(scene_of: Callable[..., Scene]) -> None:
+    scene = scene_of(newer("") + '\ndef PhysxParticleSystem "Sys" { int maxNeighborhood = 64; }')
+    soft = scene.templates[0].soft_prims
+    body, rubber, system = (soft.data[soft.row(path)] for path in ("/Soft", "/Rubber", "/Sys"))
+    assert (body.value("omniphysics:mass"), body.value("omniphysics:deformableBodyEnabled")) == (2.0, True)
+    assert (rubber.value("omniphysics:youngsModulus"), rubber.value("omniphysics:poissonsRatio")) == (1e5, 0.25)
+    assert (system.value("maxNeighborhood"), system.value("particleContactOffset")) == (64, 0.05)
+    with pytest.raises(SceneValueError, match="^omniphysics:oddness is not authored"):
+        body.value("omniphysics:oddness")
+
+
+def test_a_particle_set_of_a_point_instancer(scene_of: Callable[..., Scene]) -> None:
+    text = """
+    def PointInstancer "Fluid" (prepend apiSchemas = ["PhysxParticleSetAPI"]) {
+        point3f[] positions = [(0, 0, 1), (0, 0, 2)]
+        vector3f[] velocities = [(1, 0, 0), (0, 1, 0)]
+        int[] protoIndices = [0, 0]
+        rel prototypes = </Fluid/Ball>
+        rel physxParticle:particleSystem = </Sys>
+        def Sphere "Ball" {}
+    }
+    def PhysxParticleSystem "Sys" {}"""
+    soft = scene_of(text).templates[0].soft_prims
+    data = soft.data[soft.row("/Fluid")]
+    assert data.points.tolist() == [[0, 0, 1], [0, 0, 2]]
+    assert data.values["velocities"].tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert data.targets["physxParticle:particleSystem"] == ("/Sys",)
+
+
+def test_curves_and_beams_keep_their_vertex_counts(scene_of: Callable[..., Scene]) -> None:
+    schemas = '"OmniPhysicsDeformableBodyAPI", "OmniPhysicsCurvesDeformableSimAPI"'
+    text = f"""
+    def BasisCurves "Rope" (prepend apiSchemas = [{schemas}]) {{
+        point3f[] points = [(0, 0, 0), (1, 0, 0), (2, 0, 0)]
+        int[] curveVertexCounts = [3]
+    }}"""
+    soft = scene_of(text).templates[0].soft_prims
+    assert soft.kind.tolist() == [int(SoftKind.CURVES_BODY)]
+    assert soft.data[0].values["curveVertexCounts"].tolist() == [3]

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorphys_scene.columns import Table, column
+from tensorphys_scene.errors import SceneValueError
+from tensorphys_scene.soft_defaults import SOFT_DEFAULTS
 
 
 class SoftKind(IntEnum):
@@ -37,7 +39,8 @@ class SoftData:
 
     Attributes:
         schemas: Its type and the applied schemas that concern it.
-        values: Authored attributes by full name: numbers, text, or arrays; lengths and masses in stage units.
+        values: Authored attributes by full name: numbers, text, or arrays; lengths and masses in stage units. What is
+            not authored has the value of its schema, see :meth:`value`.
         targets: Authored relationships by full name: prim paths, relative to the template's root where below it.
         points: Vertices in the prim's frame [m], shape [point_count, 3], float64.
         elements: Vertex indices, shape [element_count, 4] for tetrahedra or [element_count, 3] for triangles, int32.
@@ -50,6 +53,21 @@ class SoftData:
     points: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
     elements: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 3), np.int32))
     material: str = ""
+
+    def value(self, name: str) -> Any:
+        """Authored value of an attribute, else the one that its schema gives.
+
+        Args:
+            name: Full name, such as ``physxDeformable:sleepThreshold``.
+
+        Raises:
+            SceneValueError: If the attribute is not authored and no schema gives it a value.
+        """
+        if name in self.values:
+            return self.values[name]
+        if name not in SOFT_DEFAULTS:
+            raise SceneValueError(f"{name} is not authored, and no schema of soft prims gives it a value")
+        return SOFT_DEFAULTS[name]
 
     @cached_property
     def digest(self) -> bytes:

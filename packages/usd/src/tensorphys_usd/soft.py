@@ -51,7 +51,8 @@ _SIMULATIONS = {
 }
 _BODY = "OmniPhysicsDeformableBodyAPI"
 _BODY_KINDS = (SoftKind.VOLUME_BODY, SoftKind.SURFACE_BODY, SoftKind.CURVES_BODY, SoftKind.PARTICLE_CLOTH)
-_GEOMETRY_VALUES = ("velocities", "widths")
+_WITH_POINTS = ("TetMesh", "Points", "BasisCurves", "PointInstancer")
+_GEOMETRY_VALUES = ("velocities", "widths", "curveVertexCounts")
 
 
 class StageSoft:
@@ -179,7 +180,9 @@ def _geometry(prim: Usd.Prim) -> tuple[Any, Any]:
     if kind == "Mesh":
         mesh = read_mesh(prim)
         return mesh.points, mesh.triangles
-    points = prim.GetAttribute("points").Get() if kind in ("TetMesh", "Points", "BasisCurves") else None
+    # Particle sets may be point instancers, whose prototypes show them.
+    name = {"PointInstancer": "positions"}.get(kind, "points")
+    points = prim.GetAttribute(name).Get() if kind in _WITH_POINTS else None
     if points is None:
         return np.zeros((0, 3)), none
     array = np.array(points, dtype=np.float64).reshape(-1, 3)
