@@ -122,7 +122,7 @@ def arguments(count: int, pairs: object, environment_count: int = 1, environment
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"shape_type": [1, 10]}, tc.UnsupportedShapeError, "SDF is not available"),
+        ({"shape_type": [1, 10]}, tc.ShapeError, r"shape 1 \(SDF\) has the impossible size"),
         ({"shape_type": [1, 77]}, tc.UnsupportedShapeError, "77 is unknown"),
         ({"shape_type": [1, 4]}, tc.HullError, "shape 1 is a convex hull"),
         ({"shape_body": [0]}, tc.ShapeError, r"shape_body: expected shape \(2,\)"),

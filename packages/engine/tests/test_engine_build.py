@@ -313,18 +313,13 @@ def test_a_triangle_mesh_is_cooked_once_and_named_where_it_is_bad() -> None:
         Simulation(scene_of(template, 3, shared=shared.replace(meshes=(flat,))))
 
 
-def test_shapes_without_geometry_are_left_out_with_a_warning() -> None:
-    template = Template(bodies=bodies(3), shapes=shapes([ShapeType.SDF, ShapeType.SPHERE, ShapeType.SPHERES]))
-    shared = Template(shapes=Shapes(path=("/mesh",), body=[-1], type=[int(ShapeType.SDF)]))
-    with pytest.warns(
-        UnsupportedWarning, match=r"do not collide in this version, left out: 3 \(/e0/s0, /e0/s2"
+@pytest.mark.parametrize("kind", [ShapeType.SDF, ShapeType.SPHERES])
+def test_a_field_or_a_filling_without_a_mesh_is_named(kind: ShapeType) -> None:
+    template = Template(bodies=bodies(2), shapes=shapes([ShapeType.SPHERE, kind]))
+    with pytest.raises(
+        BuildError, match="/e0/s1: a signed distance field or a filling by spheres needs a mesh"
     ):
-        simulation = Simulation(scene_of(template, 4, shared=shared))
-    assert simulation.contact_model.shape_body.numpy().tolist() == [1, 4, 7, 10]
-    text = "a shape of type sdf does not collide in this version"
-    assert ("/e0/s0", text) in simulation.findings
-    assert simulation.lookup("/e3/s0").shape is None
-    assert simulation.lookup("/e3/s1").shape == 3
+        Simulation(scene_of(template, 2))
 
 
 @pytest.mark.parametrize(
@@ -339,7 +334,7 @@ def test_cones_and_ellipsoids_collide_as_they_are(kind: ShapeType, size: list[fl
     np.testing.assert_allclose(model.shape_size.numpy(), [size, size], rtol=1e-6)
 
 
-def test_a_hull_in_place_of_a_decomposition_rests_on_the_ground() -> None:
+def test_points_without_faces_collide_as_their_hull_in_place_of_a_decomposition() -> None:
     box = Mesh(
         np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.2, 0.2)]),
         np.zeros((0, 3), np.int32),
@@ -347,7 +342,9 @@ def test_a_hull_in_place_of_a_decomposition_rests_on_the_ground() -> None:
     columns = {"type": [int(ShapeType.CONVEX_DECOMPOSITION)], "size": [[1.0, 1.0, 1.0]], "mesh": [0]}
     scene = ball_scene(height=0.21)
     scene = edit(scene.replace(templates=(scene.templates[0].replace(meshes=(box,)),)), shapes=columns)
-    with pytest.warns(UnsupportedWarning, match="collide as convex hulls in this version: 1"):
+    with pytest.warns(
+        UnsupportedWarning, match="collide as convex hulls in place of their decompositions: 1"
+    ):
         simulation = Simulation(scene)
     for _ in range(240):
         simulation.step(1.0 / 240.0)
@@ -371,19 +368,20 @@ def test_the_size_of_a_hull_cannot_differ_between_environments() -> None:
         Simulation(scene.replace(overrides={(0, "shapes.size"): sizes}))
 
 
-def test_joints_outside_of_articulations_are_refused_by_name() -> None:
+def test_joints_that_join_nothing_that_moves_are_findings() -> None:
     template = Template(
-        bodies=bodies(2),
+        bodies=bodies(2, kinematic=[False, True]),
         joints=Joints(
-            path=("/j", "/off"), type=[int(JointType.REVOLUTE)] * 2, body1=[1, 0], enabled=[True, False]
+            path=("/j", "/off", "/still"),
+            type=[int(JointType.REVOLUTE)] * 3,
+            body1=[0, 0, 1],
+            enabled=[True, False, True],
         ),
         axes=Axes(path=("/j",), joint=[0], axis=[int(AxisType.ROT_X)], names=("j",)),
     )
-    with pytest.raises(UnsupportedError, match="/e0/j: a revolute joint outside"):
-        Simulation(scene_of(template))
-    with pytest.warns(UnsupportedWarning, match="joints outside of articulations, left out: 1"):
-        simulation = Simulation(scene_of(template), ignore_unsupported=True)
-    assert [path for path, _ in simulation.findings] == ["/e0/j"]
+    simulation = Simulation(scene_of(template))
+    assert simulation.findings == (("/e0/still", "this joint joins nothing that moves"),)
+    assert simulation.joints.model.joint_count == simulation.environment_count
 
 
 def test_spherical_joints_in_articulations_are_refused_by_name() -> None:

@@ -30,7 +30,9 @@ from .queries import (
     create_ray_hits,
     update_query_tree,
 )
+from .sdf_shapes import SdfGeometry, cook_sdf, sdf_of_field
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
+from .sphere_sets import SphereSet, cook_spheres, fill_spheres
 from .volumes import (
     NearestHits,
     QueryShapes,
@@ -63,8 +65,10 @@ __all__ = [
     "QueryTree",
     "RayHitLists",
     "RayHits",
+    "SdfGeometry",
     "ShapeError",
     "ShapeType",
+    "SphereSet",
     "TriangleMesh",
     "UnsupportedPairError",
     "UnsupportedShapeError",
@@ -77,6 +81,8 @@ __all__ = [
     "cook_height_field",
     "cook_hull",
     "cook_mesh",
+    "cook_sdf",
+    "cook_spheres",
     "create_contacts",
     "create_nearest_hits",
     "create_query_shapes",
@@ -84,10 +90,12 @@ __all__ = [
     "create_ray_hit_lists",
     "create_ray_hits",
     "decompose",
+    "fill_spheres",
     "find_overlaps",
     "manifold_size",
     "pair_is_supported",
     "replicate_pairs",
+    "sdf_of_field",
     "simplify",
     "sweep_shapes",
     "update_query_tree",

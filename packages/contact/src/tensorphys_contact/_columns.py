@@ -9,25 +9,41 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .errors import HullError, MeshError, ShapeError
+from .errors import ContactError, HullError, ShapeError
 from .hulls import Hull
 from .meshes import TriangleMesh
 from .model import Materials
+from .sdf_shapes import SdfGeometry
 from .shapes import MESH_SHAPES, ShapeType
+from .sphere_sets import SphereSet
+
+SCALED_SHAPES = (ShapeType.SDF, ShapeType.SPHERES)
+"""Shapes whose size is a scale."""
 
 FloatArray = npt.NDArray[np.floating[Any]]
 
 
-def mesh_numbers(
-    kind: npt.NDArray[np.int32], shape_mesh: npt.ArrayLike | None, meshes: Sequence[TriangleMesh]
+def numbers_of(
+    name: str,
+    kind: npt.NDArray[np.int32],
+    given: npt.ArrayLike | None,
+    available: int,
+    codes: Sequence[ShapeType],
+    error: type[ContactError],
 ) -> npt.NDArray[np.int64]:
+    """Check which geometry each shape of some types has; −1 for shapes of other types.
+
+    Raises:
+        ContactError: of the given class, for the first shape without its geometry.
+    """
     count = len(kind)
-    index = vector_of("shape_mesh", np.full(count, -1) if shape_mesh is None else shape_mesh, count, np.int64)
-    needed = np.isin(kind, MESH_SHAPES)
-    bad = needed & ((index < 0) | (index >= len(meshes)))
+    index = vector_of(name, np.full(count, -1) if given is None else given, count, np.int64)
+    needed = np.isin(kind, codes)
+    bad = needed & ((index < 0) | (index >= available))
     if bad.any():
         shape = int(np.argmax(bad))
-        raise MeshError(f"shape {shape} is a mesh with shape_mesh {index[shape]} of {len(meshes)} meshes")
+        what = ShapeType(int(kind[shape])).name
+        raise error(f"shape {shape} ({what}) has {name} {index[shape]} of {available}")
     return np.where(needed, index, -1)
 
 
@@ -71,11 +87,20 @@ def check_sizes(kind: npt.NDArray[np.int32], size: npt.NDArray[np.float64]) -> N
         | ((kind == ShapeType.BOX) & (size <= 0.0).any(axis=1))
         | (np.isin(kind, (ShapeType.CYLINDER, ShapeType.CONE)) & (size[:, :2] <= 0.0).any(axis=1))
         | ((kind == ShapeType.ELLIPSOID) & (size <= 0.0).any(axis=1))
+        | (np.isin(kind, SCALED_SHAPES) & (size <= 0.0).any(axis=1))
     )
     if bad.any():
         index = int(np.argmax(bad))
         name = ShapeType(int(kind[index])).name
         raise ShapeError(f"shape {index} ({name}) has the impossible size {size[index].tolist()}")
+    uneven = np.isin(kind, SCALED_SHAPES) & (np.ptp(size, axis=1) > 1e-6 * np.abs(size).max(axis=1))
+    if uneven.any():
+        index = int(np.argmax(uneven))
+        what = "distances to it" if kind[index] == ShapeType.SDF else "its spheres"
+        raise ShapeError(
+            f"shape {index} ({ShapeType(int(kind[index])).name}) has the scale {size[index].tolist()}; {what} cannot be "
+            "scaled unevenly: scale the points before they are cooked"
+        )
 
 
 def bounds_of(
@@ -129,12 +154,54 @@ def half_extents(
             half[chosen, 2] += size[chosen, 0]
     for index, cooked, code in (
         (hull_index, hulls, (ShapeType.CONVEX_HULL,)),
-        (mesh_index, meshes, MESH_SHAPES),
+        (mesh_index, meshes, (*MESH_SHAPES, ShapeType.SDF)),
     ):
         chosen = np.isin(kind, code)
         if chosen.any():
             half[chosen] = np.array([0.5 * np.ptp(c.vertices, axis=0) for c in cooked])[index[chosen]]
     return half
+
+
+def bound_spheres(
+    index: npt.NDArray[np.int64],
+    sets: Sequence[SphereSet],
+    size: npt.NDArray[np.float64],
+    center: FloatArray,
+    radius: FloatArray,
+    half: FloatArray,
+) -> None:
+    """Fill in the bounds of sets of spheres."""
+    for shape in np.flatnonzero(index >= 0):
+        chosen, scale = sets[index[shape]], size[shape, 0]
+        center[shape], radius[shape], half[shape] = (
+            chosen.center * scale,
+            chosen.radius * scale,
+            chosen.half * scale,
+        )
+
+
+def scaled_surfaces(
+    index: npt.NDArray[np.int64], sdfs: Sequence[SdfGeometry], size: npt.NDArray[np.float64], first: int
+) -> tuple[npt.NDArray[np.int64], list[TriangleMesh]]:
+    """Surfaces of signed distance fields, once for each scale, and the number of each shape's, from ``first`` on."""
+    numbers = np.full(len(index), -1, dtype=np.int64)
+    known: dict[tuple[int, float], int] = {}
+    surfaces: list[TriangleMesh] = []
+    for shape in np.flatnonzero(index >= 0):
+        key = int(index[shape]), float(size[shape, 0])
+        if key not in known:
+            known[key] = first + len(surfaces)
+            mesh = sdfs[key[0]].mesh
+            surfaces.append(
+                dataclasses.replace(
+                    mesh,
+                    vertices=mesh.vertices * key[1],
+                    center=mesh.center * key[1],
+                    radius=mesh.radius * key[1],
+                )
+            )
+        numbers[shape] = known[key]
+    return numbers, surfaces
 
 
 def hull_ranges(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from .errors import PairError
-from .shapes import PAIR_FAMILY, PairFamily, ShapeType
+from .pair_search import PairSearch
+from .shapes import PairFamily, ShapeType
+
+Families = Mapping[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +30,9 @@ class PairLayout:
     chunk_start: npt.NDArray[np.int32] | None
     chunk_pair: npt.NDArray[np.int32] | None
     key: npt.NDArray[np.int32]
+    sampled_shapes: npt.NDArray[np.bool_]
+    sampled_room: int
+    other_room: int
 
 
 LARGE_ENVIRONMENT = 512
@@ -42,6 +49,7 @@ def lay_out_pairs(
     environment: npt.NDArray[np.int32],
     radius: npt.NDArray[np.floating],
     environment_count: int,
+    families: Families,
 ) -> PairLayout:
     """Check the pairs, drop those without a narrow phase, and sort the rest into kernels."""
     wanted = np.sort(np.asarray(pairs, dtype=np.int32).reshape(-1, 2), axis=1)
@@ -49,7 +57,7 @@ def lay_out_pairs(
     type_count = max(ShapeType) + 1
     family_of = np.full(type_count * type_count, -1, dtype=np.int32)
     size_of = np.zeros(type_count * type_count, dtype=np.int32)
-    for (low, high), (family, size) in PAIR_FAMILY.items():
+    for (low, high), (family, size) in families.items():
         for entry in (low * type_count + high, high * type_count + low):
             family_of[entry] = family
             size_of[entry] = size
@@ -82,22 +90,48 @@ def lay_out_pairs(
         chunk_start=chunk_start,
         chunk_pair=chunk_pair,
         key=(np.arange(len(home)) - pair_start[home]).astype(np.int32),
+        sampled_shapes=_sampled_shapes(wanted, kind),
+        sampled_room=int(size_of[code[family_of[code] == PairFamily.SAMPLED]].max(initial=0)),
+        other_room=0,
     )
 
 
-def lay_out_search(capacity: int, kind: npt.NDArray[np.int32], environment_count: int) -> PairLayout:
-    """Room for the pairs that a search will find, each with as many slots as any may need."""
+def _sampled_shapes(pairs: npt.NDArray[np.int32], kind: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+    """Shapes whose surface is sampled: fields, sets of spheres, and what meets a field, but planes."""
+    result = np.zeros(len(kind), dtype=bool)
+    first, second = pairs[:, 0], pairs[:, 1]
+    for own, other in ((first, second), (second, first)):
+        result[own[(kind[own] >= ShapeType.SDF) | (kind[other] == ShapeType.SDF)]] = True
+    return result & (kind != ShapeType.PLANE)
+
+
+def lay_out_search(
+    search: PairSearch, kind: npt.NDArray[np.int32], environment_count: int, families: Families
+) -> PairLayout:
+    """Room for the pairs that a search will find, each with as many slots as any may need.
+
+    Pairs that are found by samples need more slots than others; there is room for few of them.
+    """
+    capacity = search.capacity
     if environment_count != 1:
         raise PairError(
             f"pairs are searched in one world; {environment_count} environments need lists of pairs"
         )
-    if capacity < 1:
-        raise PairError(f"the capacity of a pair search must be positive, given {capacity}")
+    if capacity < 1 or search.sampled_capacity < 1:
+        raise PairError(
+            f"the capacity of a pair search must be positive, given {capacity} and {search.sampled_capacity}"
+        )
     present = set(np.unique(kind).tolist())
-    used = {pair: entry for pair, entry in PAIR_FAMILY.items() if set(pair) <= present}
-    size = max((entry[1] for entry in used.values()), default=1)
-    if capacity * size > np.iinfo(np.int32).max:
-        raise PairError(f"{capacity * size} manifold slots exceed 32-bit indices")
+    used = [entry for pair, entry in families.items() if set(pair) <= present]
+    most = {
+        sampled: max((e[1] for e in used if (e[0] == PairFamily.SAMPLED) == sampled), default=0)
+        for sampled in (False, True)
+    }
+    few = min(search.sampled_capacity, capacity) if most[True] else 0
+    size = max(most[False], 1)
+    total = capacity * size + few * most[True]
+    if total > np.iinfo(np.int32).max:
+        raise PairError(f"{total} manifold slots exceed 32-bit indices")
     pair_start = np.array([0, capacity], dtype=np.int32)
     chunk_start, chunk_pair = _chunks(pair_start)
     none = np.full(capacity, -1, dtype=np.int32)
@@ -107,12 +141,18 @@ def lay_out_search(capacity: int, kind: npt.NDArray[np.int32], environment_count
         pair_start=pair_start,
         item=np.zeros((capacity, 4), dtype=np.int32),
         slot_start=(np.arange(capacity + 1) * size).astype(np.int32),
-        family_pairs=dict.fromkeys(sorted({entry[0] for entry in used.values()}), none),
+        family_pairs={
+            family: none[:few] if family == PairFamily.SAMPLED else none
+            for family in sorted({e[0] for e in used})
+        },
         unsupported=np.zeros((0, 2), dtype=np.int32),
-        environment_capacity=np.array([capacity * size], dtype=np.int64),
+        environment_capacity=np.array([total], dtype=np.int64),
         chunk_start=chunk_start,
         chunk_pair=chunk_pair,
         key=none,
+        sampled_shapes=(kind >= ShapeType.SDF) | ((kind != ShapeType.PLANE) & (ShapeType.SDF in present)),
+        sampled_room=most[True],
+        other_room=size,
     )
 
 

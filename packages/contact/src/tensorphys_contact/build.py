@@ -10,25 +10,30 @@ import numpy.typing as npt
 import warp as wp
 
 from ._columns import (
+    bound_spheres,
     bounds_of,
     check_sizes,
     half_extents,
     hull_ranges,
     local_poses,
     material_rows,
-    mesh_numbers,
     normalised_poses,
+    numbers_of,
     offsets_of,
     rows_of,
+    scaled_surfaces,
     vector_of,
 )
 from ._layout import PairLayout, lay_out_pairs, lay_out_search
-from .errors import ShapeError
+from .errors import MeshError, ShapeError
 from .hulls import Hull, pool_hulls
 from .meshes import TriangleMesh
 from .model import Materials, Model
 from .pair_search import PairSearch, make_broad_phase
-from .shapes import require_known_shape
+from .sampled_pairs import SampledColumns, make_sampled_pairs
+from .sdf_shapes import SdfGeometry
+from .shapes import MESH_SHAPES, PairFamily, ShapeType, pair_families, require_known_shape
+from .sphere_sets import SphereSet
 
 
 def build_model(
@@ -48,6 +53,12 @@ def build_model(
     hulls: Sequence[Hull] = (),
     shape_mesh: npt.ArrayLike | None = None,
     meshes: Sequence[TriangleMesh] = (),
+    shape_sdf: npt.ArrayLike | None = None,
+    sdfs: Sequence[SdfGeometry] = (),
+    shape_spheres: npt.ArrayLike | None = None,
+    sphere_sets: Sequence[SphereSet] = (),
+    sdf_contact_limit: int = 64,
+    sphere_contact_limit: int = 16,
     body_environment: npt.ArrayLike | None = None,
     environment_origin: npt.ArrayLike | None = None,
     device: Any = None,
@@ -74,6 +85,13 @@ def build_model(
         hulls: Cooked hulls.
         shape_mesh: Index into ``meshes`` of each triangle mesh or height field, else −1, shape [S].
         meshes: Cooked meshes.
+        shape_sdf: Index into ``sdfs`` of each signed distance field, else −1, shape [S].
+        sdfs: Cooked fields, on the device of the model.
+        shape_spheres: Index into ``sphere_sets`` of each set of spheres, else −1, shape [S].
+        sphere_sets: Cooked sets of spheres.
+        sdf_contact_limit: Most contacts of a field with another field, a triangle mesh or a height field; with
+            other shapes at most 16 of them.
+        sphere_contact_limit: Most contacts of a set of spheres with another shape.
         body_environment: Environment of each body; checked when given, and its
             length then is the number of bodies.
         environment_origin: Origins of the environments in the world [length],
@@ -82,7 +100,7 @@ def build_model(
 
     Raises:
         ShapeError: an array has the wrong length, an index or size is impossible.
-        UnsupportedShapeError: a shape type of a later version.
+        UnsupportedShapeError: an unknown shape type.
         HullError: a convex hull without a hull.
         MeshError: a triangle mesh or height field without a mesh.
         PairError: pairs out of range, out of order or across environments.
@@ -119,15 +137,23 @@ def build_model(
     if (environment < -1).any() or (environment >= environment_count).any():
         raise ShapeError(f"shape_environment must lie in -1..{environment_count - 1}")
     center, radius = bounds_of(kind, size, hull_index, hulls)
-    mesh_index = mesh_numbers(kind, shape_mesh, meshes)
+    mesh_index = numbers_of("shape_mesh", kind, shape_mesh, len(meshes), MESH_SHAPES, MeshError)
+    sdf_index = numbers_of("shape_sdf", kind, shape_sdf, len(sdfs), (ShapeType.SDF,), ShapeError)
+    spheres_index = numbers_of(
+        "shape_spheres", kind, shape_spheres, len(sphere_sets), (ShapeType.SPHERES,), ShapeError
+    )
+    surface_index, surfaces = scaled_surfaces(sdf_index, sdfs, size, len(meshes))
+    mesh_index, meshes = np.maximum(mesh_index, surface_index), [*meshes, *surfaces]
     half = half_extents(kind, size, hull_index, hulls, mesh_index, meshes)
     for shape in np.flatnonzero(mesh_index >= 0):
         center[shape], radius[shape] = meshes[mesh_index[shape]].center, meshes[mesh_index[shape]].radius
+    bound_spheres(spheres_index, sphere_sets, size, center, radius, half)
     pool = pool_hulls(hulls)
+    families = pair_families(sdf_limit=sdf_contact_limit, sphere_limit=sphere_contact_limit)
     if isinstance(pairs, PairSearch):
-        layout = lay_out_search(pairs.capacity, kind, environment_count)
+        layout = lay_out_search(pairs, kind, environment_count, families)
     else:
-        layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count)
+        layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count, families)
     local_pose = local_poses(kind, pose, environment, environment_count, environment_origin)
     shared = np.flatnonzero(environment < 0)
     table = material_rows(materials, material)
@@ -136,7 +162,7 @@ def build_model(
     def put(data: npt.ArrayLike, dtype: Any) -> Any:
         return wp.array(np.ascontiguousarray(data), dtype=dtype, device=warp_device)
 
-    return Model(
+    model = Model(
         device=warp_device,
         environment_count=environment_count,
         body_count=body_count,
@@ -180,8 +206,22 @@ def build_model(
             if isinstance(pairs, PairSearch)
             else None
         ),
+        sampled=None,
         **_put_layout(layout, put),
     )
+    if PairFamily.SAMPLED in model.family_pairs:
+        geometry = SampledColumns(
+            kind, size, hull_index, mesh_index, sdf_index, spheres_index, hulls, meshes, sdfs, sphere_sets
+        )
+        model.sampled = make_sampled_pairs(
+            geometry,
+            model,
+            put,
+            asked=layout.sampled_shapes,
+            room=layout.sampled_room,
+            other_room=layout.other_room,
+        )
+    return model
 
 
 def _put_meshes(index: npt.NDArray[np.int64], meshes: Sequence[TriangleMesh], put: Any) -> dict[str, Any]:

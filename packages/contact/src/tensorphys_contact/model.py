@@ -10,6 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from .pair_search import BroadPhase
+from .sampled_pairs import SampledPairs
 from .shapes import PairFamily
 
 
@@ -51,7 +52,8 @@ class Model:
         shape_half: vec3 [S], half extents of the box about the shape in its frame, centred
             on ``shape_center`` [length].
         shape_vertices: vec2i [S], first and end index into ``hull_vertex``.
-        shape_mesh: uint64 [S], Warp mesh of a triangle mesh or height field, else 0.
+        shape_mesh: uint64 [S], Warp mesh of a triangle mesh, a height field or the surface of a signed
+            distance field, scaled, else 0.
         shape_fold: int32 [S], first entry of that mesh in ``triangle_fold``.
         triangle_fold: vec3, fold angles of all triangles, see
             :class:`~tensorphys_contact.TriangleMesh` [rad].
@@ -85,6 +87,7 @@ class Model:
         pair_key: int32 [P], upper half of the keys of contacts: the index of the pair in its
             environment, or a number of the two shapes where pairs are searched.
         search: The search for pairs of one large world, or None where ``pairs`` were given.
+        sampled: Arrays of the pairs with signed distance fields or sets of spheres, or None where there are none.
         chunk_start: int32 [E + 1], chunks of each environment, or None where no
             environment has so many pairs that its compaction needs to be parallel.
         chunk_pair: int32 [chunks + 1], first pair of each chunk, or None.
@@ -132,6 +135,7 @@ class Model:
     environment_capacity: npt.NDArray[np.int64]
     pair_key: wp.array[wp.int32]
     search: BroadPhase | None
+    sampled: SampledPairs | None
     chunk_start: wp.array[wp.int32] | None
     chunk_pair: wp.array[wp.int32] | None
 

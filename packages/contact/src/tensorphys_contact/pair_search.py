@@ -11,7 +11,7 @@ import warp as wp
 
 from ._kernels import pair_search as kernels
 from .errors import PairError
-from .shapes import PAIR_FAMILY, ShapeType
+from .shapes import PAIR_FAMILY, PairFamily, ShapeType
 
 if TYPE_CHECKING:
     from .contacts import Contacts
@@ -29,11 +29,14 @@ class PairSearch:
         capacity: Largest number of near pairs; what does not fit is dropped and flagged.
         filtered_pairs: Shape pairs that never touch, shape [count, 2].
         filtered_body_pairs: Body pairs that never touch, −1 for static, shape [count, 2].
+        sampled_capacity: Largest number of near pairs with a signed distance field or a set of spheres, which
+            take much more room.
     """
 
     capacity: int
     filtered_pairs: npt.ArrayLike | None = None
     filtered_body_pairs: npt.ArrayLike | None = None
+    sampled_capacity: int = 4096
 
 
 @dataclasses.dataclass
@@ -53,8 +56,10 @@ class BroadPhase:
         end: int32 [N], their running sum.
         code: int64 [2 P], codes of the pairs, ascending in the first half.
         order: int32 [2 P], scratch of the sort.
-        required: int32 [1], largest number of pairs that a step wanted, sticky.
-        overflow: int32 [1], 1 once pairs were dropped, sticky.
+        required: int32 [2], largest number of pairs that a step wanted, and of those among them that are found by
+            samples, sticky.
+        overflow: int32 [2], 1 once such pairs were dropped, sticky.
+        flag, place, slots: int32 [P], scratch where pairs are found by samples, else empty.
     """
 
     solid: wp.array[wp.int32]
@@ -72,6 +77,9 @@ class BroadPhase:
     order: wp.array[wp.int32]
     required: wp.array[wp.int32]
     overflow: wp.array[wp.int32]
+    flag: wp.array[wp.int32]
+    place: wp.array[wp.int32]
+    slots: wp.array[wp.int32]
 
 
 def make_broad_phase(
@@ -109,6 +117,7 @@ def make_broad_phase(
     def zeros(length: int, dtype: Any) -> Any:
         return wp.zeros(length, dtype=dtype, device=device)
 
+    scratch = search.capacity if (kind >= ShapeType.SDF).any() else 0
     lower, upper = zeros(len(solid), wp.vec3), zeros(len(solid), wp.vec3)
     return BroadPhase(
         solid=put(solid, wp.int32),
@@ -124,8 +133,11 @@ def make_broad_phase(
         end=zeros(len(solid), wp.int32),
         code=zeros(2 * search.capacity, wp.int64),
         order=zeros(2 * search.capacity, wp.int32),
-        required=zeros(1, wp.int32),
-        overflow=zeros(1, wp.int32),
+        required=zeros(2, wp.int32),
+        overflow=zeros(2, wp.int32),
+        flag=zeros(scratch, wp.int32),
+        place=zeros(scratch, wp.int32),
+        slots=zeros(scratch, wp.int32),
     )
 
 
@@ -206,6 +218,9 @@ def find_pairs(
     )
     wp.utils.radix_sort_pairs(search.code, search.order, capacity)
     for family, members in model.family_pairs.items():
+        if family == PairFamily.SAMPLED:
+            _assign_sampled(model, search, members, contacts)
+            continue
         wp.launch(
             kernels.assign_family,
             dim=capacity,
@@ -220,3 +235,32 @@ def find_pairs(
         outputs=[model.pair_shape0, model.pair_shape1, model.pair_item, model.pair_key],
         device=device,
     )
+
+
+def _assign_sampled(model: Model, search: BroadPhase, members: Any, contacts: Contacts) -> None:
+    """Give the pairs that are found by samples their few places, and all pairs their slots."""
+    sampled = model.sampled
+    assert sampled is not None  # a model with such pairs has their arrays
+    capacity = model.pair_count
+    wp.launch(
+        kernels.flag_family,
+        dim=capacity,
+        inputs=[int(PairFamily.SAMPLED), search.code, search.family_of, model.shape_type],
+        outputs=[search.flag],
+        device=model.device,
+    )
+    wp.utils.array_scan(search.flag, search.place, inclusive=True)
+    wp.launch(
+        kernels.assign_few,
+        dim=capacity,
+        inputs=[search.flag, search.place, sampled.room, sampled.other_room],
+        outputs=[
+            members,
+            search.slots,
+            search.required,
+            search.overflow,
+            contacts.overflow,
+        ],
+        device=model.device,
+    )
+    wp.utils.array_scan(search.slots, model.slot_start[1:], inclusive=True)

@@ -11,6 +11,7 @@ from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
 from .pair_search import find_pairs
+from .sampled_pairs import collide_sampled
 from .shapes import PairFamily
 
 _CONVEX_ARRAYS: Final = (
@@ -50,7 +51,7 @@ def collide(
     """Find all contacts nearer than the sum of the two contact offsets and the margin.
 
     Launches one kernel for the bounds, one for each family of shape pairs that the model
-    has, and two for the compaction (four where an environment has more than 512 pairs); a
+    has (two for those with signed distance fields or sets of spheres), and two for the compaction (four where an environment has more than 512 pairs); a
     model that searches its pairs adds five and a sort. It allocates nothing and never waits, so it can be captured. Results
     do not depend on the order of threads.
 
@@ -88,6 +89,9 @@ def collide(
     if model.search is not None:
         find_pairs(model, model.search, body_pose, extra, contacts)
     for family, members in model.family_pairs.items():
+        if family == PairFamily.SAMPLED and model.sampled is not None:
+            collide_sampled(model, model.sampled, members, manifolds, extra, body_pose)
+            continue
         kernel, names = _FAMILIES[family]
         wp.launch(
             kernel,

@@ -35,13 +35,10 @@ class ShapeType(enum.IntEnum):
     """Surface of a cooked :class:`~tensorphys_contact.TriangleMesh`, solid on its back side; size unused."""
     HEIGHT_FIELD = 9
     """A mesh of :func:`~tensorphys_contact.cook_height_field`; size unused."""
-
-
-FUTURE_SHAPES: Final[dict[int, str]] = {
-    10: "SDF",
-    11: "SPHERES",
-}
-"""Reserved codes; asking for one raises :class:`UnsupportedShapeError`."""
+    SDF = 10
+    """Surface of a cooked :class:`~tensorphys_contact.SdfGeometry`; size is its scale, equal along all axes."""
+    SPHERES = 11
+    """Spheres of a :class:`~tensorphys_contact.SphereSet`; size is its scale, equal along all axes."""
 
 
 CONVEX_SHAPES: Final = tuple(kind for kind in ShapeType if ShapeType.SPHERE <= kind <= ShapeType.ELLIPSOID)
@@ -66,6 +63,7 @@ class PairFamily(enum.IntEnum):
     BOX_BOX = 3
     CONVEX = 4
     MESH = 5
+    SAMPLED = 6
 
 
 PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = {
@@ -95,8 +93,34 @@ PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = 
         for convex in CONVEX_SHAPES
         for mesh in MESH_SHAPES
     },
+    **{
+        (low, high): (PairFamily.SAMPLED, 16)
+        for high in (ShapeType.SDF, ShapeType.SPHERES)
+        for low in ShapeType
+        if low <= high
+    },
+    **{(low, ShapeType.SDF): (PairFamily.SAMPLED, 64) for low in (*MESH_SHAPES, ShapeType.SDF)},
 }
 """(lower type, higher type) → (kernel family, largest manifold)."""
+
+
+def pair_families(
+    *, sdf_limit: int | None = None, sphere_limit: int | None = None
+) -> dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]:
+    """:data:`PAIR_FAMILY` with other manifolds for pairs with a signed distance field or a set of spheres.
+
+    Args:
+        sdf_limit: Contacts of a field with another, a triangle mesh or a height field; with other shapes at most 16 of
+            them.
+        sphere_limit: Contacts of a set of spheres with anything.
+    """
+    result = dict(PAIR_FAMILY)
+    for (low, high), (family, size) in PAIR_FAMILY.items():
+        if high == ShapeType.SDF and sdf_limit is not None:
+            result[low, high] = family, sdf_limit if size > 16 else min(sdf_limit, 16)
+        elif high == ShapeType.SPHERES and sphere_limit is not None:
+            result[low, high] = family, sphere_limit
+    return result
 
 
 def pair_is_supported(type0: int, type1: int) -> bool:
@@ -117,28 +141,27 @@ def manifold_size(type0: int, type1: int) -> int:
     if not pair_is_supported(first, second):
         raise UnsupportedPairError(
             f"no narrow phase for {shape_name(first)} against {shape_name(second)}; "
-            "all convex shapes meet each other, planes, triangle meshes and height fields"
+            "planes, triangle meshes and height fields do not meet each other"
         )
     return PAIR_FAMILY[ShapeType(first), ShapeType(second)][1]
 
 
 def shape_name(code: int) -> str:
-    """Return the name of a shape code, also of a reserved one."""
+    """Return the name of a shape code, also of an unknown one."""
     try:
         return ShapeType(code).name
     except ValueError:
-        return FUTURE_SHAPES.get(code, f"shape code {code}")
+        return f"shape code {code}"
 
 
 def require_known_shape(code: int) -> ShapeType:
     """Return the :class:`ShapeType` of a code.
 
     Raises:
-        UnsupportedShapeError: the code is reserved for a later version or unknown.
+        UnsupportedShapeError: the code is unknown.
     """
     try:
         return ShapeType(code)
     except ValueError:
-        what = "is not available in this version" if code in FUTURE_SHAPES else "is unknown"
         known = ", ".join(f"{t.name}={t.value}" for t in ShapeType)
-        raise UnsupportedShapeError(f"{shape_name(code)} {what}; available: {known}") from None
+        raise UnsupportedShapeError(f"{shape_name(code)} is unknown; available: {known}") from None

@@ -63,7 +63,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
     """
     numbering = number_scene(scene, findings)
     initial = initial_state(numbering)
-    shapes = shape_columns(numbering, findings)
+    shapes = shape_columns(numbering, findings, device=device)
     pairs = shape_pairs(numbering, findings)
     note_moved_roots(numbering, findings)
     note_unused_columns(scene, findings)
@@ -106,6 +106,10 @@ def _contact_model(
         hulls=shapes.hulls,
         shape_mesh=shapes.shape_mesh,
         meshes=shapes.meshes,
+        shape_sdf=shapes.shape_sdf,
+        sdfs=shapes.sdfs,
+        shape_spheres=shapes.shape_spheres,
+        sphere_sets=shapes.sphere_sets,
         shape_material=np.arange(numbering.shape_count),
         materials=shapes.materials,
         contact_offset=shapes.contact_offset,

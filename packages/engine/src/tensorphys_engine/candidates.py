@@ -100,10 +100,12 @@ def _note_missing(pairs: Array, kind: IntArray, paths: list[str], findings: Find
 
 
 def _local_filters(filtered: IntArray, rows: IntArray, count: int) -> npt.NDArray[np.int64]:
-    local = np.full(count, -1, np.int64)
-    local[rows] = np.arange(len(rows))
-    pairs = local[filtered]
-    return pairs[(pairs >= 0).all(axis=1)]
+    """Filtered pairs in local numbers; a row that is decomposed has several."""
+    places: list[list[int]] = [[] for _ in range(count)]
+    for local, row in enumerate(rows.tolist()):
+        places[row].append(local)
+    pairs = [(a, b) for first, second in filtered.tolist() for a in places[first] for b in places[second]]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _may_touch(numbering: Numbering, template: int, links: Array) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Convex hulls of meshes, and what becomes of shapes that the contact pipeline has no geometry for."""
+"""Which shapes collide, and the convex hulls of meshes."""
 
 from __future__ import annotations
 
@@ -6,20 +6,13 @@ import numpy as np
 
 import tensorphys_contact
 from tensorphys_contact import Hull, HullError, cook_hull
+from tensorphys_engine.decompositions import SimulatedShapes, decomposed
 from tensorphys_engine.errors import BuildError, UnsupportedError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.layout import Array, IntArray
 from tensorphys_scene import Mesh, ShapeType, Template
 
 _OWN = frozenset(int(code) for code in tensorphys_contact.ShapeType)
-# A shape that the pipeline does not know is replaced by a hull: what is said of it.
-_REPLACED: dict[ShapeType, str] = {
-    kind: text
-    for kind, text in {
-        ShapeType.CONVEX_DECOMPOSITION: "the convex hull of the mesh collides in place of its decomposition",
-    }.items()
-    if int(kind) not in _OWN
-}
 
 
 def contact_types(types: IntArray) -> IntArray:
@@ -28,13 +21,12 @@ def contact_types(types: IntArray) -> IntArray:
     for kind in ShapeType:
         if int(kind) in _OWN:
             table[kind] = kind
-        elif kind in _REPLACED:
-            table[kind] = ShapeType.CONVEX_HULL
+    table[ShapeType.CONVEX_DECOMPOSITION] = ShapeType.CONVEX_HULL
     return table[types]
 
 
-def simulated_rows(tables: Template, prefix: str, findings: Findings) -> IntArray:
-    """Rows of the shapes that collide; the others, and those replaced by a hull, become findings.
+def simulated_shapes(tables: Template, prefix: str, findings: Findings) -> SimulatedShapes:
+    """Shapes that collide; the others, and those replaced by a hull, become findings.
 
     Args:
         tables: Template, or the part that all environments share.
@@ -43,16 +35,11 @@ def simulated_rows(tables: Template, prefix: str, findings: Findings) -> IntArra
     """
     shapes = tables.shapes
     known = contact_types(shapes.type) >= 0
-    for row, code in enumerate(shapes.type):
-        kind = ShapeType(int(code))
-        path = prefix + shapes.path[row]
-        if not known[row]:
-            name = kind.name.lower().replace("_", " ")
-            text = f"a shape of type {name} does not collide in this version"
-            findings.omit("shapes that do not collide in this version, left out", path, text)
-        elif kind in _REPLACED:
-            findings.omit("shapes that collide as convex hulls in this version", path, _REPLACED[kind])
-    return np.flatnonzero(known).astype(np.int32)
+    for row in np.flatnonzero(~known):
+        name = ShapeType(int(shapes.type[row])).name.lower().replace("_", " ")
+        text = f"a shape of type {name} does not collide in this version"
+        findings.omit("shapes that do not collide in this version, left out", prefix + shapes.path[row], text)
+    return decomposed(tables, np.flatnonzero(known).astype(np.int32), prefix, findings)
 
 
 class HullBook:
@@ -64,10 +51,19 @@ class HullBook:
 
     def __init__(self) -> None:
         self._index: dict[tuple[int, tuple[float, ...], int], int] = {}
+        self._parts: dict[int, int] = {}
         self.cooked: list[Hull] = []
 
-    def hulls_of(self, tables: Template, rows: IntArray, prefix: str) -> IntArray:
+    def hulls_of(
+        self, tables: Template, rows: IntArray, parts: tuple[Hull | None, ...], prefix: str
+    ) -> IntArray:
         """Number of the hull of each listed shape, −1 where it is no hull.
+
+        Args:
+            tables: Template.
+            rows: Rows of the shapes.
+            parts: Hull of each part of a decomposition, None for other shapes.
+            prefix: Path of the root.
 
         Raises:
             BuildError: If a shape has no mesh or its points make no hull.
@@ -77,11 +73,21 @@ class HullBook:
         for local in np.flatnonzero(contact_types(shapes.type[rows]) == ShapeType.CONVEX_HULL):
             row = int(rows[local])
             path = prefix + shapes.path[row]
+            part = parts[local]
+            if part is not None:
+                result[local] = self._part(part)
+                continue
             if shapes.mesh[row] < 0:
                 raise BuildError(f"{path}: a convex hull needs a mesh")
             mesh = tables.meshes[int(shapes.mesh[row])]
             result[local] = self._mesh(mesh, shapes.size[row], int(shapes.hull_vertex_limit[row]), path)
         return result
+
+    def _part(self, hull: Hull) -> int:
+        if id(hull) not in self._parts:
+            self._parts[id(hull)] = len(self.cooked)
+            self.cooked.append(hull)
+        return self._parts[id(hull)]
 
     def _mesh(self, mesh: Mesh, scale: Array, vertex_limit: int, path: str) -> int:
         key = (id(mesh.points), tuple(scale.tolist()), vertex_limit)

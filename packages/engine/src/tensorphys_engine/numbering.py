@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorphys_dynamics import ArticulationType
+from tensorphys_contact import Hull
 from tensorphys_engine.findings import Findings
-from tensorphys_engine.hulls import simulated_rows
+from tensorphys_engine.hulls import simulated_shapes
 from tensorphys_engine.layout import Array, Columns, IntArray, Layout
 from tensorphys_engine.template_plan import TemplatePlan, plan_template
 from tensorphys_scene import Scene
@@ -31,6 +32,7 @@ class Numbering:
         articulations, links, dofs, shapes, joints: Layouts; joints are the rows of the table, in trees or not.
         shared_shape_row: Rows of ``scene.shared.shapes`` that are simulated; their flat numbers follow those of
             the shapes of all environments.
+        shared_shape_part: Hull of each part of a decomposition among them, None for other shapes.
     """
 
     scene: Scene
@@ -41,6 +43,7 @@ class Numbering:
     shapes: Layout
     joints: Layout
     shared_shape_row: IntArray
+    shared_shape_part: tuple[Hull | None, ...]
 
     @property
     def environment_count(self) -> int:
@@ -144,7 +147,7 @@ def number_scene(scene: Scene, findings: Findings) -> Numbering:
         users = np.flatnonzero(environments.template == index)
         prefix = environments.path[int(users[0])] if users.size else ""
         plans.append(plan_template(template, prefix, findings))
-    shared = simulated_rows(scene.shared, "", findings)
+    shared = simulated_shapes(scene.shared, "", findings)
 
     def layout(counts: list[int]) -> Layout:
         return Layout(environments.template, counts)
@@ -157,5 +160,6 @@ def number_scene(scene: Scene, findings: Findings) -> Numbering:
         dofs=layout([len(plan.dof_axis_row) for plan in plans]),
         shapes=layout([len(plan.shape_row) for plan in plans]),
         joints=layout([template.joints.count for template in scene.templates]),
-        shared_shape_row=shared,
+        shared_shape_row=shared.row,
+        shared_shape_part=shared.hull,
     )

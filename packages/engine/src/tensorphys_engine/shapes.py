@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys_contact import Hull, Materials, TriangleMesh
+from tensorphys_contact import Hull, Materials, SdfGeometry, SphereSet, TriangleMesh
+from tensorphys_engine.fields import FieldBook, contact_sizes
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.hulls import HullBook, contact_types, refuse_scaled_hulls
 from tensorphys_engine.layout import Array, IntArray
@@ -48,6 +50,10 @@ class ShapeColumns:
         hulls: Cooked hulls.
         shape_mesh: int32, shape [shapes].
         meshes: Cooked triangle meshes.
+        shape_sdf: int32, shape [shapes].
+        sdfs: Cooked signed distance fields.
+        shape_spheres: int32, shape [shapes].
+        sphere_sets: Cooked sets of spheres.
         radius: Radius of a sphere about the link's centre of mass that holds the shape [m]; 0 for planes and
             static shapes, shape [shapes].
     """
@@ -64,11 +70,20 @@ class ShapeColumns:
     hulls: tuple[Hull, ...]
     shape_mesh: IntArray
     meshes: tuple[TriangleMesh, ...]
+    shape_sdf: IntArray
+    sdfs: tuple[SdfGeometry, ...]
+    shape_spheres: IntArray
+    sphere_sets: tuple[SphereSet, ...]
     radius: npt.NDArray[np.float64]
 
 
-def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
+def shape_columns(numbering: Numbering, findings: Findings, *, device: Any) -> ShapeColumns:
     """Columns of all shapes of a scene.
+
+    Args:
+        numbering: Flat numbers.
+        findings: Takes what is changed.
+        device: Warp device of signed distance fields.
 
     Raises:
         BuildError: If a mesh has no hull.
@@ -77,17 +92,22 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
     scene, layout = numbering.scene, numbering.shapes
     book = HullBook()
     surfaces = SurfaceBook()
-    own_hulls, own_surfaces = [], []
+    fields = FieldBook(findings, device)
+    own_hulls, own_surfaces, own_sdfs, own_spheres = [], [], [], []
     for t, (tables, plan) in enumerate(zip(scene.templates, numbering.plans, strict=True)):
         users = layout.members(t)
         prefix = scene.environments.path[int(users[0])] if users.size else ""
-        own_hulls.append(book.hulls_of(tables, plan.shape_row, prefix))
+        own_hulls.append(book.hulls_of(tables, plan.shape_row, plan.shape_part, prefix))
         own_surfaces.append(surfaces.surfaces_of(tables, plan.shape_row, prefix))
-        baked = np.maximum(own_hulls[t], own_surfaces[t])
+        own_sdfs.append(fields.fields_of(tables, plan.shape_row, prefix))
+        own_spheres.append(fields.spheres_of(tables, plan.shape_row, prefix))
+        baked = np.max([own_hulls[t], own_surfaces[t], own_sdfs[t], own_spheres[t]], axis=0)
         refuse_scaled_hulls(tables, plan.shape_row, baked, numbering.columns(t, "shapes.size"), prefix)
     shared_rows = numbering.shared_shape_row
-    shared_hull = book.hulls_of(scene.shared, shared_rows, "")
+    shared_hull = book.hulls_of(scene.shared, shared_rows, numbering.shared_shape_part, "")
     shared_surface = surfaces.surfaces_of(scene.shared, shared_rows, "")
+    shared_sdf = fields.fields_of(scene.shared, shared_rows, "")
+    shared_spheres = fields.spheres_of(scene.shared, shared_rows, "")
     shared = scene.shared.shapes
 
     def fill(name: str, dtype: npt.DTypeLike, shape: tuple[int, ...] = ()) -> Array:
@@ -101,11 +121,21 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
     kind, size = contact_types(fill("type", np.int32)), fill("size", np.float64, (3,))
     hull = np.concatenate((layout.fill([h[None] for h in own_hulls], np.int32), shared_hull))
     surface = np.concatenate((layout.fill([s[None] for s in own_surfaces], np.int32), shared_surface))
+    sdf = np.concatenate((layout.fill([s[None] for s in own_sdfs], np.int32), shared_sdf))
+    spheres = np.concatenate((layout.fill([s[None] for s in own_spheres], np.int32), shared_spheres))
+    size = contact_sizes(kind, size)
     rest = fill("rest_offset", np.float64)
     extent, center, radius = _bounds(kind, size, hull, book.cooked)
     for shape in np.flatnonzero(surface >= 0):
         mesh = surfaces.cooked[surface[shape]]
         center[shape], radius[shape] = mesh.center, mesh.radius
+    for shape in np.flatnonzero((sdf >= 0) | (spheres >= 0)):
+        body_of = fields.sdfs[sdf[shape]].mesh if sdf[shape] >= 0 else fields.sphere_sets[spheres[shape]]
+        center[shape], radius[shape] = body_of.center * size[shape], body_of.radius * size[shape, 0]
+        points = (
+            body_of.vertices if isinstance(body_of, TriangleMesh) else np.stack([-body_of.half, body_of.half])
+        )
+        extent[shape] = np.ptp(points, axis=0).min() * size[shape, 0]
     shape_body = np.concatenate((body, np.full(len(shared_rows), -1, np.int32)))
     shape_pose = np.concatenate((pose, _unit(shared.pose[shared_rows])))
     return ShapeColumns(
@@ -123,6 +153,10 @@ def shape_columns(numbering: Numbering, findings: Findings) -> ShapeColumns:
         hulls=tuple(book.cooked),
         shape_mesh=surface,
         meshes=tuple(surfaces.cooked),
+        shape_sdf=sdf,
+        sdfs=tuple(fields.sdfs),
+        shape_spheres=spheres,
+        sphere_sets=tuple(fields.sphere_sets),
         radius=_reach(numbering, shape_body, shape_pose, center, radius),
     )
 

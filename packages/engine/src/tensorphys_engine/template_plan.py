@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorphys_contact import Hull
 from tensorphys_dynamics import ArticulationType
+from tensorphys_engine.decompositions import SimulatedShapes
 from tensorphys_engine.errors import BuildError
 from tensorphys_engine.findings import Findings
-from tensorphys_engine.hulls import simulated_rows
+from tensorphys_engine.hulls import simulated_shapes
 from tensorphys_scene import AxisType, JointType, Template
 
 IntArray = npt.NDArray[np.int32]
@@ -46,7 +48,8 @@ class TemplatePlan:
         dof_flipped: Whether body 1 of the joint is the parent, shape [dofs].
         body_link: Local link of each row in ``bodies``, −1 where the body is disabled, shape [bodies].
         joint_link: Local child link of each row in ``joints``, −1 outside of trees, shape [joints].
-        shape_row: Row in ``shapes`` of each local shape.
+        shape_row: Row in ``shapes`` of each local shape; one that is decomposed has several.
+        shape_part: Hull of each part of a decomposition, None for other shapes.
         shape_link: Local link of each local shape, −1 static.
         shape_base: Row of the disabled body that a local shape was authored on, else −1.
     """
@@ -68,6 +71,7 @@ class TemplatePlan:
     body_link: IntArray
     joint_link: IntArray
     shape_row: IntArray
+    shape_part: tuple[Hull | None, ...]
     shape_link: IntArray
     shape_base: IntArray
 
@@ -138,7 +142,7 @@ class _Planner:
         dof_link = _ints(joints.dof_link)
         dof_start = _ints(np.searchsorted(dof_link, start))
         self._refuse_loose_joints(joints.joint_link)
-        shape_row, shape_link, shape_base = self._shapes(body_link)
+        simulated, shape_link, shape_base = self._shapes(body_link)
         return TemplatePlan(
             types=_types(template, start, dof_start, fixed, parent, joints),
             articulation_row=_ints(np.concatenate((np.arange(authored), np.full(len(free), -1)))),
@@ -156,7 +160,8 @@ class _Planner:
             dof_flipped=np.asarray(joints.flipped, dtype=bool),
             body_link=body_link,
             joint_link=joints.joint_link,
-            shape_row=shape_row,
+            shape_row=simulated.row,
+            shape_part=simulated.hull,
             shape_link=shape_link,
             shape_base=shape_base,
         )
@@ -293,12 +298,13 @@ class _Planner:
                 f"a {kind} joint outside of an articulation tree is not supported",
             )
 
-    def _shapes(self, body_link: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    def _shapes(self, body_link: IntArray) -> tuple[SimulatedShapes, IntArray, IntArray]:
         shapes = self._template.shapes
-        rows = simulated_rows(self._template, self._prefix, self._findings)
+        simulated = simulated_shapes(self._template, self._prefix, self._findings)
+        rows = simulated.row
         body = shapes.body[rows]
         link = np.where(body >= 0, body_link[body], -1) if len(body_link) else np.full(len(rows), -1)
-        return rows, _ints(link), _ints(np.where(link < 0, body, -1))
+        return simulated, _ints(link), _ints(np.where(link < 0, body, -1))
 
 
 class _TreeJoints:

@@ -276,3 +276,60 @@ def assign_pairs(
     f = wp.where(swap, b, a)
     o = wp.where(swap, a, b)
     item_out[pair] = wp.vec4i(f, o, shape_row[f], shape_row[o])
+
+
+@wp.kernel
+def flag_family(
+    family: int,
+    code: wp.array[wp.int64],
+    family_of: wp.array[wp.int32],
+    shape_type: wp.array[wp.int32],
+    # outputs
+    flag_out: wp.array[wp.int32],
+):
+    """One thread a pair: 1 where it is of the family."""
+    pair = wp.tid()
+    flag_out[pair] = 0
+    if code[pair] != NO_CODE:
+        shape_count = wp.int64(shape_type.shape[0])
+        a = shape_type[int(code[pair] / shape_count)]
+        b = shape_type[int(code[pair] % shape_count)]
+        types = wp.int32(wp.sqrt(float(family_of.shape[0])) + 0.5)
+        if family_of[a * types + b] == family:
+            flag_out[pair] = 1
+
+
+@wp.kernel
+def assign_few(
+    flag: wp.array[wp.int32],
+    place: wp.array[wp.int32],
+    slots_few: int,
+    slots_other: int,
+    # outputs
+    members_out: wp.array[wp.int32],
+    slots_out: wp.array[wp.int32],
+    required_out: wp.array[wp.int32],
+    overflow_out: wp.array[wp.int32],
+    contact_overflow_out: wp.array[wp.int32],
+):
+    """One thread a pair: a place in a short list of members for flagged pairs, and the slots of every pair.
+
+    ``place`` is the running sum of ``flag``, so that the first pairs in order get the places.
+    """
+    pair = wp.tid()
+    places = members_out.shape[0]
+    total = place[place.shape[0] - 1]
+    slots = slots_other
+    if flag[pair] == 1:
+        slots = 0
+        if place[pair] <= places:
+            members_out[place[pair] - 1] = pair
+            slots = slots_few
+    if pair >= total and pair < places:
+        members_out[pair] = -1
+    slots_out[pair] = slots
+    if pair == 0:
+        required_out[1] = wp.max(required_out[1], total)
+        if total > places:
+            overflow_out[1] = 1
+            contact_overflow_out[0] = 1

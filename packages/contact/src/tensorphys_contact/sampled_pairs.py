@@ -1,0 +1,263 @@
+"""Pairs with signed distance fields or sets of spheres: their arrays, and the launches that collide them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from tensorphys_sdf import FieldTable
+
+from ._kernels import sampled as kernels
+from ._kernels.distances import Geometry
+from ._kernels.reduction import DIRECTIONS
+from ._kernels.samples import Samples
+from .errors import ShapeError
+from .hulls import Hull
+from .meshes import TriangleMesh
+from .sampling import SampleSet, sample_shape
+from .sdf_shapes import SdfGeometry
+from .shapes import PairFamily, ShapeType
+from .sphere_sets import SphereSet
+
+if TYPE_CHECKING:
+    from .contacts import Manifolds
+    from .model import Model
+
+# Cells of the grid of a pair along each axis, where a manifold has up to 32 contacts, and where it has more.
+_FEW, _MANY = 3, 4
+# Threads a pair on a GPU; a CPU walks the chunks of a pair in one.
+_LANES = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class SampledColumns:
+    """Which geometry each shape has; host side of :class:`SampledPairs`.
+
+    Attributes:
+        kind, size: Types and sizes of all shapes.
+        hull, mesh, sdf, spheres: Index into the geometry of each kind, −1 without, shape [S].
+        hulls, meshes, sdfs, sphere_sets: The geometry.
+    """
+
+    kind: npt.NDArray[np.int32]
+    size: npt.NDArray[np.float64]
+    hull: npt.NDArray[np.int64]
+    mesh: npt.NDArray[np.int64]
+    sdf: npt.NDArray[np.int64]
+    spheres: npt.NDArray[np.int64]
+    hulls: Sequence[Hull]
+    meshes: Sequence[TriangleMesh]
+    sdfs: Sequence[SdfGeometry]
+    sphere_sets: Sequence[SphereSet]
+
+
+@dataclasses.dataclass
+class SampledPairs:
+    """Arrays of the pairs that are found by samples.
+
+    Attributes:
+        columns, geometry, samples: What the kernels read.
+        cells: Cells of the grid of a pair along each axis.
+        code: int64 [pairs × cells], deepest contact of each cell; zero between calls.
+        table: Stored fields; they live as long as the model.
+        room: Slots of one of these pairs, at most.
+        other_room: Slots of any other pair, where pairs are searched.
+    """
+
+    columns: Any
+    geometry: Any
+    samples: Any
+    cells: int
+    code: wp.array[wp.int64]
+    table: FieldTable
+    room: int
+    other_room: int
+
+    @property
+    def stride(self) -> int:
+        """Cells of a pair."""
+        return int(DIRECTIONS) * (1 + self.cells**3)
+
+
+def make_sampled_pairs(
+    columns: SampledColumns,
+    model: Model,
+    put: Any,
+    *,
+    asked: npt.NDArray[np.bool_],
+    room: int,
+    other_room: int,
+) -> SampledPairs:
+    """Sample the shapes that need it, and put everything on a device.
+
+    Args:
+        columns: Host columns.
+        model: The model with all other arrays.
+        put: Makes a device array of an array and a dtype.
+        asked: Shapes whose surface is sampled, shape [S].
+        room: Largest manifold of the pairs that are found by samples.
+        other_room: Largest manifold of other pairs.
+
+    Raises:
+        ShapeError: a field on another device.
+    """
+    device = model.device
+    member_count = len(model.family_pairs[PairFamily.SAMPLED])
+    for index, sdf in enumerate(columns.sdfs):
+        if sdf.field.device != device:
+            raise ShapeError(f"sdfs: field {index} is on {sdf.field.device}, the model on {device}")
+    table = FieldTable([sdf.field for sdf in columns.sdfs], device=device)
+    spheres, sphere_range = _pooled_spheres(columns)
+    geometry = Geometry()
+    for name in ("hull_vertex", "face_range", "face_normal", "face_vertex"):
+        setattr(geometry, name, getattr(model, name))
+    geometry.sphere = put(spheres.astype(np.float32), wp.vec4)
+    names = ("field_reals", "field_counts", "field_coarse", "field_brick", "field_fine")
+    for name, array in zip(names, table.arrays, strict=True):
+        setattr(geometry, name, array)
+    device_columns = kernels.Columns()
+    for name in (
+        "shape_type",
+        "shape_body",
+        "shape_size",
+        "shape_vertices",
+        "shape_faces",
+        "shape_mesh",
+        "shape_center",
+        "shape_half",
+        "shape_radius",
+        "local_pose",
+    ):
+        setattr(device_columns, name, getattr(model, name))
+    device_columns.shape_spheres = put(sphere_range, wp.vec2i)
+    device_columns.shape_field = put(columns.sdf, wp.int32)
+    cells = _MANY if room > 32 else _FEW
+    return SampledPairs(
+        columns=device_columns,
+        geometry=geometry,
+        samples=_put_samples(columns, asked, put),
+        cells=cells,
+        code=wp.zeros(member_count * int(DIRECTIONS) * (1 + cells**3), dtype=wp.int64, device=device),
+        table=table,
+        room=room,
+        other_room=other_room,
+    )
+
+
+def _pooled_spheres(columns: SampledColumns) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    """Scaled spheres of all sets in a row, each set once for each scale, and the range of each shape."""
+    ranges = np.zeros((len(columns.kind), 2), dtype=np.int32)
+    blocks = [np.zeros((0, 4))]
+    known: dict[tuple[int, float], tuple[int, int]] = {}
+    total = 0
+    for shape in np.flatnonzero(columns.spheres >= 0):
+        key = int(columns.spheres[shape]), float(columns.size[shape, 0])
+        if key not in known:
+            block = columns.sphere_sets[key[0]].spheres * key[1]
+            known[key] = total, total + len(block)
+            blocks.append(block)
+            total += len(block)
+        ranges[shape] = known[key]
+    return np.concatenate(blocks), ranges
+
+
+def _put_samples(columns: SampledColumns, asked: npt.NDArray[np.bool_], put: Any) -> Any:
+    """Sample each geometry once for each size."""
+    ranges = np.zeros((len(columns.kind), 2), dtype=np.int32)
+    sets: list[SampleSet] = []
+    chunks: list[tuple[int, int]] = []
+    known: dict[tuple[Any, ...], int] = {}
+    for shape in np.flatnonzero(asked):
+        kind, size = ShapeType(int(columns.kind[shape])), columns.size[shape]
+        hull, mesh = int(columns.hull[shape]), int(columns.mesh[shape])
+        sdf, spheres = int(columns.sdf[shape]), int(columns.spheres[shape])
+        key = (kind, *size.tolist(), hull, mesh, sdf, spheres)
+        if key not in known:
+            known[key] = len(sets)
+            sets.append(
+                sample_shape(
+                    kind,
+                    size,
+                    hull=columns.hulls[hull] if hull >= 0 else None,
+                    mesh=columns.meshes[mesh] if mesh >= 0 else None,
+                    sdf=columns.sdfs[sdf] if sdf >= 0 else None,
+                    spheres=columns.sphere_sets[spheres] if spheres >= 0 else None,
+                )
+            )
+            first = chunks[-1][1] if chunks else 0
+            chunks.append((first, first + len(sets[-1].chunk_sphere)))
+        ranges[shape] = chunks[known[key]]
+    start = np.cumsum([0] + [len(s.radius) for s in sets])
+    spans = [np.zeros((0, 2), dtype=np.int64)]
+    for first, s in zip(start[:-1], sets, strict=True):
+        spans.append(first + np.stack([s.chunk_start[:-1], s.chunk_start[1:]], axis=1))
+    samples = Samples()
+    samples.corner = put(_joined([s.corner.reshape(-1, 3) for s in sets], 3), wp.vec3)
+    samples.normal = put(_joined([s.normal for s in sets], 3), wp.vec3)
+    samples.radius = put(_joined([s.radius[:, None] for s in sets], 1).ravel(), wp.float32)
+    samples.chunk_sphere = put(_joined([s.chunk_sphere for s in sets], 4), wp.vec4)
+    samples.chunk_range = put(np.concatenate(spans).astype(np.int32), wp.vec2i)
+    samples.shape_chunks = put(ranges, wp.vec2i)
+    return samples
+
+
+def _joined(blocks: list[npt.NDArray[np.float64]], width: int) -> npt.NDArray[np.float32]:
+    return np.concatenate([np.zeros((0, width)), *blocks]).astype(np.float32)
+
+
+def collide_sampled(
+    model: Model,
+    sampled: SampledPairs,
+    members: Any,
+    manifolds: Manifolds,
+    margin: Any,
+    body_pose: Any,
+) -> None:
+    """Find the manifolds of these pairs in two launches."""
+    count = len(members)
+    lanes = _LANES if model.device.is_cuda else 1
+    world = [model.contact_offset, margin, body_pose, sampled.columns, sampled.geometry, sampled.samples]
+    wp.launch(
+        kernels.find_deepest,
+        dim=(count, lanes),
+        inputs=[
+            members,
+            manifolds.bound,
+            model.pair_item,
+            model.pair_environment,
+            *world,
+            sampled.cells,
+            sampled.stride,
+            lanes,
+        ],
+        outputs=[sampled.code],
+        device=model.device,
+    )
+    wp.launch(
+        kernels.keep_contacts,
+        dim=count,
+        inputs=[
+            members,
+            manifolds.bound,
+            model.pair_item,
+            model.pair_environment,
+            model.slot_start,
+            *world,
+            sampled.cells,
+            sampled.stride,
+        ],
+        outputs=[
+            sampled.code,
+            manifolds.count,
+            manifolds.anchor,
+            manifolds.normal,
+            manifolds.separation,
+            manifolds.feature,
+        ],
+        device=model.device,
+    )
