@@ -175,6 +175,14 @@ def test_a_column_that_cannot_differ_is_refused() -> None:
         Simulation(scene.replace(overrides={(0, "bodies.locked_axes"): values}))
 
 
+def test_columns_that_nothing_reads_may_differ() -> None:
+    scene = ball_scene(2)
+    axes = np.tile(UNIT, (2, scene.templates[0].bodies.count, 1))
+    density = np.arange(2.0 * scene.templates[0].materials.count).reshape(2, -1)
+    overrides = {(0, "bodies.principal_rotation"): axes, (0, "materials.density"): density}
+    Simulation(scene.replace(overrides=overrides))
+
+
 def test_candidate_pairs_of_the_walker() -> None:
     # torso 0, thighs 1 2, shins 3 4, crate 5, platform 6 (kinematic), ground 7 (one environment).
     expected = {(i, j) for i in range(7) for j in range(i + 1, 8)}

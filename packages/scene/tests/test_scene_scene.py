@@ -150,14 +150,49 @@ def test_replicate_adds_to_the_origin_of_the_source() -> None:
     ("arguments", "message"),
     [
         ({"count": 0}, "expected at least one environment, given 0"),
-        ({"count": 2, "spacing": 1.0, "origins": np.zeros((2, 3))}, "give spacing or origins, not both"),
+        (
+            {"count": 2, "spacing": 1.0, "origins": np.zeros((2, 3))},
+            "give spacing, transforms or origins, not two of them",
+        ),
         ({"count": 2, "origins": np.zeros((3, 3))}, r"expected origins of shape \(2, 3\), given \(3, 3\)"),
         ({"count": 2, "path": "/World/env"}, "gives every environment the same root"),
+        (
+            {"count": 2, "spacing": 1.0, "transforms": np.zeros((2, 7))},
+            "transforms or origins, not two of them",
+        ),
+        (
+            {"count": 2, "transforms": np.zeros((2, 7))},
+            "transform 0 has the quaternion .* which is no rotation",
+        ),
+        (
+            {"transforms": np.zeros((2, 4))},
+            r"expected transforms of shape \(2, 7\) or \(2, 3\), given \(2, 4\)",
+        ),
+        ({"source": 2, "count": 3}, "expected the path of a prim and a count, given 2 and 3"),
+        ({}, "expected at least one environment, given 0"),
     ],
 )
 def test_replicate_refuses(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(SceneValueError, match=message):
         replicate(Scene(), **arguments)
+
+
+def test_turned_copies_move_rigidly() -> None:
+    body = template().bodies
+    moving = np.array([[1.0, 0.0, 0.0]] * body.count)
+    source = Scene(
+        templates=(template().replace(bodies=body.replace(linear_velocity=moving)),),
+        overrides={(0, "bodies.mass"): np.array([[1.0, 5.0]])},
+    )
+    turn = np.sqrt(0.5)
+    made = replicate(source, transforms=[[9, 8, 7, 0, 0, turn, turn], [1, 1, 1, 0, 0, 0, 2]])
+    poses, velocity = made.overrides[0, "bodies.pose"], made.overrides[0, "bodies.linear_velocity"]
+    old = source.templates[0].bodies.pose
+    np.testing.assert_array_equal(made.environments.origin, [[9, 8, 7], [1, 1, 1]])
+    np.testing.assert_allclose(poses[0, :, :3], old[:, [1, 0, 2]] * (-1, 1, 1), atol=1e-12)
+    np.testing.assert_array_equal(poses[1], old)
+    np.testing.assert_allclose(velocity[:, 0], [[0, 1, 0], [1, 0, 0]], atol=1e-12)
+    np.testing.assert_array_equal(made.overrides[0, "bodies.mass"], [[1.0, 5.0]] * 2)
 
 
 def test_replicate_takes_one_environment() -> None:

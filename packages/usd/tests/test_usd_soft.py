@@ -119,7 +119,7 @@ def test_environments_share_soft_data(stage_of: Callable[[str], Usd.Stage]) -> N
     assert soft.data[soft.row("/Pin")].targets["omniphysics:src0"] == ("/Soft/Sim",)
     assert soft.data[soft.row("/Soft")].material == "/Rubber"
     one = parse_stage(stage_of('def PhysicsScene "S" {}\ndef Xform "E0" {\n' + newer("/E0") + "\n}"))
-    copied = replicate(one, 3, source="/E0").templates[0].soft_prims
+    copied = replicate(one, "/E0", 3).templates[0].soft_prims
     assert copied.path == soft.path
     assert [item.digest for item in copied.data] == [item.digest for item in soft.data]
 
@@ -143,7 +143,10 @@ def test_unauthored_values_are_those_of_the_schemas(scene_of: Callable[..., Scen
     soft = scene.templates[0].soft_prims
     body, rubber, system = (soft.data[soft.row(path)] for path in ("/Soft", "/Rubber", "/Sys"))
     assert (body.value("omniphysics:mass"), body.value("omniphysics:deformableBodyEnabled")) == (2.0, True)
-    assert (rubber.value("omniphysics:youngsModulus"), rubber.value("omniphysics:poissonsRatio")) == (1e5, 0.25)
+    assert (rubber.value("omniphysics:youngsModulus"), rubber.value("omniphysics:poissonsRatio")) == (
+        1e5,
+        0.25,
+    )
     assert (system.value("maxNeighborhood"), system.value("particleContactOffset")) == (64, 0.05)
     with pytest.raises(SceneValueError, match="^omniphysics:oddness is not authored"):
         body.value("omniphysics:oddness")

@@ -77,6 +77,20 @@ class Layout:
         return result
 
 
+# Columns that say what others were made from, or that this engine has no use for.
+_MAY_DIFFER = frozenset(
+    {
+        "bodies.principal_rotation",
+        "bodies.sleep_threshold",
+        "bodies.stabilization_threshold",
+        "articulations.sleep_threshold",
+        "articulations.stabilization_threshold",
+        "materials.density",
+        "soft_prims.transform",
+    }
+)
+
+
 class Columns:
     """Columns of the templates of a scene, with what differs between environments.
 
@@ -98,12 +112,16 @@ class Columns:
         return np.asarray(getattr(getattr(self._scene.templates[template], table), column))[None]
 
     def check_all_read(self) -> None:
-        """Refuse overrides that no part of the simulation takes per environment.
+        """Refuse overrides of columns that the simulation uses, but takes to be equal in all environments.
 
         Raises:
             BuildError: If there is one.
         """
-        unread = [name for key in self._scene.overrides if key not in self._read for name in (key[1],)]
+        unread = [
+            name
+            for key in self._scene.overrides
+            if key not in self._read and (name := key[1]) not in _MAY_DIFFER
+        ]
         if unread:
             raise BuildError(
                 f"override {unread[0]}: this column must be equal in all environments of a template; "

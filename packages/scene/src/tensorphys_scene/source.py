@@ -221,7 +221,7 @@ def _owners(count: int, owner: npt.NDArray[np.int32], mask: BoolArray) -> BoolAr
     return result
 
 
-def _renumber(index: npt.NDArray[np.int32], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int32]:
+def _renumber(index: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Positions of an index's values in sorted rows, −1 kept."""
     result = np.full(index.shape, -1, np.int32)
     result[index >= 0] = np.searchsorted(rows, index[index >= 0])
