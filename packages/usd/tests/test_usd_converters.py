@@ -153,7 +153,11 @@ def test_a_string_through_sites(scene_of: Callable[..., Scene]) -> None:
     scene = scene_of(bodies + tendon)
     template = scene.templates[0]
     tendons, points = template.spatial_tendons, template.tendon_attachments
-    assert (tendons.names, tendons.stiffness.tolist(), tendons.hard_limits.tolist()) == (("String",), [5.0], [True])
+    assert (tendons.names, tendons.stiffness.tolist(), tendons.hard_limits.tolist()) == (
+        ("String",),
+        [5.0],
+        [True],
+    )
     assert points.path == ("/A/a", "/B/b", "/C/c")
     assert points.parent.tolist() == [-1, 0, 1]
     assert points.leaf.tolist() == [False, False, True]
@@ -165,7 +169,10 @@ def test_a_string_through_sites(scene_of: Callable[..., Scene]) -> None:
 @pytest.mark.parametrize(
     ("lines", "text"),
     [
-        ('token mjc:type = "fixed"\nrel mjc:path = </A>', "over /A, which is no joint with one degree of freedom"),
+        (
+            'token mjc:type = "fixed"\nrel mjc:path = </A>',
+            "over /A, which is no joint with one degree of freedom",
+        ),
         ('token mjc:type = "spatial"\nrel mjc:path = [</A>, </B>]', "over /A, which is no site"),
         (
             'token mjc:type = "spatial"\nrel mjc:path = [</A>, </B>]\nint[] mjc:path:segments = [0, 1]',
@@ -193,7 +200,7 @@ def test_tendons_with_odd_numbers_are_errors(scene_of: Callable[..., Scene]) -> 
     for name in ("stiffness", "frictionloss"):
         with pytest.raises(StageError, match=r"^/T: \w+ of the tendon is nan$"):
             scene_of(chain(more=f'\ndef MjcTendon "T" {{\n{lines.format(name)}\n}}'))
-    with pytest.raises(StageError, match="^/T: mjc:type is 'loop', expected fixed or spatial$"):
+    with pytest.raises(StageError, match=r"^/T: mjc:type is 'loop', expected fixed or spatial$"):
         scene_of(chain(more='\ndef MjcTendon "T" {\ntoken mjc:type = "loop"\nrel mjc:path = </hinge>\n}'))
 
 
@@ -212,7 +219,9 @@ def test_bit_masks_of_colliders(scene_of: Callable[..., Scene]) -> None:
 
 
 def test_newton_joints_materials_and_offsets(scene_of: Callable[..., Scene]) -> None:
-    text = chain("float newton:limitStiffness = 4\nfloat newton:limitDamping = inf") + """
+    text = (
+        chain("float newton:limitStiffness = 4\nfloat newton:limitDamping = inf")
+        + """
     def Material "M" (prepend apiSchemas = ["PhysicsMaterialAPI"]) {
         float newton:torsionalFriction = 0.25
         float newton:rollingFriction = 0.125
@@ -226,6 +235,7 @@ def test_newton_joints_materials_and_offsets(scene_of: Callable[..., Scene]) -> 
         float newton:contactGap = 0
         float physxCollision:restOffset = 0.125
     }"""
+    )
     template = scene_of(text).templates[0]
     assert template.axes.limit_stiffness[0] == pytest.approx(4.0 / _RADIANS)
     assert template.axes.limit_damping.tolist() == [0.0, 0.0]
@@ -238,7 +248,7 @@ def test_newton_joints_materials_and_offsets(scene_of: Callable[..., Scene]) -> 
 def test_a_mimic_offset_is_in_degrees(scene_of: Callable[..., Scene]) -> None:
     """The schema: this joint = coefficient 0 + coefficient 1 · the other, in degrees where they turn."""
     root = body("A").replace('"PhysicsMassAPI"]', '"PhysicsMassAPI", "PhysicsArticulationRootAPI"]')
-    follower = 'rel newton:mimicJoint = </one>\nfloat newton:mimicCoef0 = 90\nfloat newton:mimicCoef1 = 2'
+    follower = "rel newton:mimicJoint = </one>\nfloat newton:mimicCoef0 = 90\nfloat newton:mimicCoef1 = 2"
     text = root + body("B") + body("C") + joint("one", ("A", "B")) + joint("two", ("B", "C"), follower)
     mimic = scene_of(text).templates[0].mimic_joints
     # q₂ − 2 q₁ − π/2 = 0

@@ -123,9 +123,7 @@ def test_settings(stage_of: Callable[[str], Usd.Stage]) -> None:
     assert (settings.stabilization, settings.sleeping, settings.ccd) == (True, False, False)
     assert settings.gpu_capacities == {"gpuMaxNumPartitions": 16.0}
     assert dict(scene.findings).keys() == {"/S", "/T"}
-    assert scene.corrected == (
-        ("/S", "physxScene:updateType 'Sometimes' is unknown: Synchronous is used"),
-    )
+    assert scene.corrected == (("/S", "physxScene:updateType 'Sometimes' is unknown: Synchronous is used"),)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from pxr import Usd
 
 from tensorphys_scene import Scene
+from tensorphys_usd import parse_stage
 
 
 def cube(name: str, extra: str = "", schemas: str = "") -> str:
@@ -54,12 +56,32 @@ def test_filtered_pairs_of_bodies_and_colliders(scene_of: Callable[..., Scene]) 
             + group("I", ["C"], []),
             {"AC"},
         ),
+        # Groups that merge are one group, and each filters what any of them does.
+        (
+            group("G", ["A"], ["I"], 'string physics:mergeGroup = "both"')
+            + group("H", ["B"], [], 'string physics:mergeGroup = "both"')
+            + group("I", ["C"], []),
+            {"AC", "BC"},
+        ),
     ],
 )
 def test_collision_groups(scene_of: Callable[..., Scene], groups: str, expected: set[str]) -> None:
     scene = scene_of(cube("A") + cube("B") + cube("C") + groups)
     assert named(scene) == expected
     assert scene.templates[0].shapes.collision_group[0] == 0
+
+
+def test_a_scene_that_inverts_the_filters_of_groups(stage_of: Callable[[str], Usd.Stage]) -> None:
+    """Groups collide only with those that they list, as the filter of cloned environments is authored."""
+    scene = 'def PhysicsScene "S" { bool physxScene:invertCollisionGroupFilter = 1; }\n'
+    groups = (
+        group("E0", ["A", "B"], ["E0", "G"])
+        + group("E1", ["C"], ["E1", "G"])
+        + group("G", ["D"], ["E0", "E1"])
+    )
+    made = parse_stage(stage_of(scene + cube("A") + cube("B") + cube("C") + cube("D") + groups))
+    assert named(made) == {"AC", "BC"}
+    assert made.findings == ()
 
 
 def test_pairs_are_sorted_and_unique(scene_of: Callable[..., Scene]) -> None:

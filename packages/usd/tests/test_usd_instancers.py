@@ -179,7 +179,11 @@ def test_environments_of_instancers_share_a_template(stage_of: Callable[[str], U
 @pytest.mark.parametrize(
     ("arrays", "targets", "message"),
     [
-        ("int[] protoIndices = [0, 0]\npoint3f[] positions = [(1, 0, 0)]", "</World/I/Box>", "positions has 1"),
+        (
+            "int[] protoIndices = [0, 0]\npoint3f[] positions = [(1, 0, 0)]",
+            "</World/I/Box>",
+            "positions has 1",
+        ),
         (
             "int[] protoIndices = [2]\npoint3f[] positions = [(1, 0, 0)]",
             "</World/I/Box>",
@@ -241,5 +245,7 @@ def test_instancers_that_hold_each_other_end_in_an_error(scene_of: Callable[...,
             rel prototypes = </Q>
         }
     }"""
-    with pytest.raises(StageError, match=r"^/R/C: prototypes names /Q, which holds the instancer /Q/B itself$"):
+    with pytest.raises(
+        StageError, match=r"^/R/C: prototypes names /Q, which holds the instancer /Q/B itself$"
+    ):
         scene_of(text)

@@ -53,5 +53,3 @@ def test_colliders_without_geometry_are_reported(scene_of: Callable[..., Scene])
         dict(scene.findings)["/X"]
         == "PhysicsCollisionAPI on a prim of type Xform, which is no collider: ignored"
     )
-
-

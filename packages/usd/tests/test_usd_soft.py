@@ -148,7 +148,7 @@ def test_unauthored_values_are_those_of_the_schemas(scene_of: Callable[..., Scen
         0.25,
     )
     assert (system.value("maxNeighborhood"), system.value("particleContactOffset")) == (64, 0.05)
-    with pytest.raises(SceneValueError, match="^omniphysics:oddness is not authored"):
+    with pytest.raises(SceneValueError, match=r"^omniphysics:oddness is not authored"):
         body.value("omniphysics:oddness")
 
 

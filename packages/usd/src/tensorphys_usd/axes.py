@@ -277,7 +277,9 @@ def _shift(reading: Reading, path: Sdf.Path, attributes: Attributes, row: AxisRo
     row.source_offset = offset
     row.lower, row.upper = row.lower - offset, row.upper - offset
     row.spring_reference -= offset
-    reading.report.correct(path, "mjc:ref: limits and spring reference are moved to where 0 is the pose on the stage")
+    reading.report.correct(
+        path, "mjc:ref: limits and spring reference are moved to where 0 is the pose on the stage"
+    )
 
 
 def _urdf(attributes: Attributes, row: AxisRow) -> None:

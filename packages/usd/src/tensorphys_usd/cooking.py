@@ -47,7 +47,14 @@ _OTHERS = {
 }
 DEFAULTS: dict[str, Any] = {name: value for name, _, value in _COLUMNS} | _OTHERS
 DEFAULTS["weld_tolerance"] = float("nan")
-_PREFIXES = ("physxConvex", "physxSphereFill", "physxTriangleMesh", "physxSDF", "newton:maxHull", "mjc:maxhull")
+_PREFIXES = (
+    "physxConvex",
+    "physxSphereFill",
+    "physxTriangleMesh",
+    "physxSDF",
+    "newton:maxHull",
+    "mjc:maxhull",
+)
 
 
 def read_cooking(attributes: Attributes) -> dict[str, Any]:

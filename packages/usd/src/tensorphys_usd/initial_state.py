@@ -50,7 +50,9 @@ def derive_positions(reading: Reading, joints: StageJoints, articulations: Stage
                 offset = _without(offset, index)
             if abs(position) > small:
                 axis.position = position
-                reading.report.correct(joints.paths[joint], "initial position taken from the poses of its bodies")
+                reading.report.correct(
+                    joints.paths[joint], "initial position taken from the poses of its bodies"
+                )
         if np.abs(offset).max() > small_length or np.abs(turn[:3]).max() > _SMALL_ANGLE:
             reading.report.correct(
                 joints.paths[joint],

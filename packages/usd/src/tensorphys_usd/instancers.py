@@ -80,7 +80,9 @@ def _refuse_cycles(stage: Usd.Stage, chain: tuple[Sdf.Path, ...]) -> None:
     for target in _prototypes(stage, chain[-1]):
         for held in chain:
             if held.HasPrefix(target):
-                raise StageError(f"{chain[-1]}: prototypes names {target}, which holds the instancer {held} itself")
+                raise StageError(
+                    f"{chain[-1]}: prototypes names {target}, which holds the instancer {held} itself"
+                )
         if len(chain) == _MOST_LEVELS:
             raise StageError(f"{chain[0]}: point instancers nest deeper than {_MOST_LEVELS}")
         prim = stage.GetPrimAtPath(target)
@@ -183,9 +185,7 @@ def _author(
     Sdf.AttributeSpec(spec, name, kind, variability).default = value
 
 
-def _names(
-    prototypes: list[Sdf.Path], prototype: npt.NDArray[np.int64], taken: set[str]
-) -> list[str]:
+def _names(prototypes: list[Sdf.Path], prototype: npt.NDArray[np.int64], taken: set[str]) -> list[str]:
     """Name of each instance: its prototype's and its index, and underscores where that name is taken."""
     used = set(taken)
     names = []

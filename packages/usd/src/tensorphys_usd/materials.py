@@ -73,13 +73,20 @@ class StageMaterials:
         self.row = {path: row for row, (path, _) in enumerate(descriptors.materials)}
         self.default = self._default(reading, descriptors)
 
-    def of_shape(self, reading: Reading, path: Sdf.Path, descriptor: Any) -> int:
-        """Row of a collider's material, −1 where it has none."""
+    def of_shape(self, reading: Reading, path: Sdf.Path, descriptor: Any, *, by_face: bool) -> int:
+        """Row of a collider's material, −1 where it has none.
+
+        Args:
+            reading: The pass over the stage.
+            path: The collider.
+            descriptor: The parser's descriptor.
+            by_face: Whether faces keep materials of their own.
+        """
         known = [self.row[material] for material in descriptor.materials if material in self.row]
         if reading.prim(path).IsA(UsdGeom.Mesh):
-            # Of a mesh with subsets the parser lists their materials, too; its own comes first here.
+            # Of a mesh with subsets the parser lists their materials alone.
             own = self._bound(reading.prim(path))
-            known = known if own < 0 else [own]
+            known = [own] if own >= 0 else [] if by_face else known
         return known[0] if known else self.default
 
     def of_faces(self, subset: Usd.Prim) -> int:

@@ -57,7 +57,8 @@ def read_mujoco_tendons(
         indices = attributes.numbers("mjc:path:indices", range(len(targets))).astype(int)
         if indices.size == 0 or indices.min() < 0 or indices.max() >= len(targets):
             reading.report.add(
-                path, f"{_KIND} whose path has {len(targets)} targets and the indices {indices.tolist()}: ignored"
+                path,
+                f"{_KIND} whose path has {len(targets)} targets and the indices {indices.tolist()}: ignored",
             )
             attributes.use_prefix("mjc:")
             continue
@@ -150,7 +151,8 @@ def _servo(reading: Reading, actuator: Actuator, columns: dict[str, Any]) -> dic
         return None
     if columns["stiffness"] > 0.0:
         reading.report.add(
-            actuator.path, "MjcActuator on a tendon that has a spring: the spring is kept, the actuator ignored"
+            actuator.path,
+            "MjcActuator on a tendon that has a spring: the spring is kept, the actuator ignored",
         )
         return None
     return {

@@ -94,7 +94,8 @@ def balls(report: Report, path: Sdf.Path, prim: Usd.Prim, local: Frame) -> list[
     widths = np.array([] if authored is None else authored, dtype=np.float64)
     if not len(centers) or len(widths) not in (1, len(centers)):
         report.add(
-            path, f"collider of {len(centers)} points with {len(widths)} widths is left out: expected one for each"
+            path,
+            f"collider of {len(centers)} points with {len(widths)} widths is left out: expected one for each",
         )
         return []
     bad = np.flatnonzero(~np.isfinite(centers).all(axis=1))
@@ -189,7 +190,10 @@ def _dome(radius: float, height: float, sign: float) -> Array:
         angle = 0.5 * np.pi * ring / _CAPSULE_RINGS
         rings.append(
             _ring(
-                radius * np.cos(angle), height + sign * radius * np.sin(angle), _CAPSULE_RING, 0.5 * (ring % 2)
+                radius * np.cos(angle),
+                height + sign * radius * np.sin(angle),
+                _CAPSULE_RING,
+                0.5 * (ring % 2),
             )
         )
     return np.concatenate(rings)

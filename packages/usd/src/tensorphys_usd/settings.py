@@ -116,7 +116,9 @@ def _solver(path: Sdf.Path, attributes: Attributes, reading: Reading) -> dict[st
         if np.isnan(values[name]):
             raise StageError(f"{path}: physxScene:{attribute} is {values[name]}")
     gpu = sorted(name for name in attributes.names if name.startswith("physxScene:gpu"))
-    values["gpu_capacities"] = {name.removeprefix("physxScene:"): attributes.number(name, 0.0) for name in gpu}
+    values["gpu_capacities"] = {
+        name.removeprefix("physxScene:"): attributes.number(name, 0.0) for name in gpu
+    }
     # What device or broad phase the other runtime takes says nothing of the scene.
     attributes.use("physxScene:broadphaseType", "physxScene:enableGPUDynamics")
     attributes.use("physxScene:invertCollisionGroupFilter")  # read with the groups

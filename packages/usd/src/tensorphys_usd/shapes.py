@@ -99,7 +99,9 @@ class StageShapes:
             first = len(self.paths)
             groups_of = [groups[group] for group in descriptor.collisionGroups if group in groups]
             values = {
-                "material": materials.of_shape(reading, path, descriptor),
+                "material": materials.of_shape(
+                    reading, path, descriptor, by_face=made[0].kind is ShapeType.TRIANGLE_MESH
+                ),
                 "enabled": bool(descriptor.collisionEnabled),
                 "collision_group": groups_of[0] if groups_of else -1,
                 **self._offsets(path, attributes),
