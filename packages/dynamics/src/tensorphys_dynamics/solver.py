@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
+import numpy as np
+import numpy.typing as npt
 import warp as wp
 
 from tensorphys_dynamics._kernels import (
@@ -13,11 +15,13 @@ from tensorphys_dynamics._kernels import (
     joint_solve,
     kinematics,
     rows,
+    skyline,
     smooth,
     sweep,
 )
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
 from tensorphys_dynamics._kernels.finish import finish_step
+from tensorphys_dynamics.direct import create_skyline
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.fused import FusedStep, supports
 from tensorphys_dynamics.joints import JointModel
@@ -85,8 +89,14 @@ class Solver:
         self._contact = _contact_data(contacts, model)
         self._slots = self._contact.body0.shape[0]
         self.joints = JointModel(model) if joints is None else joints
+        coupled = _coupled_articulations(model, self.joints)
+        for array in (self._scratch.coupled, self._scratch.exposed):
+            array.assign(coupled)
         self.path = _choose_path(path, model, contacts, self.joints)
         self._rows = _contact_rows(model, self._slots, self.path)
+        self._skyline, self._newton, self._direct = create_skyline(
+            model, self._slots if self.path == "generic" else 0
+        )
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
         self.launch_count = 0
@@ -124,17 +134,19 @@ class Solver:
         m, state, scratch, contact = self.model, self.state.data, self._scratch, self._contact
         timing = [self.time_step, self.substeps]
         if self._slots:
-            inputs = [m.data, state, contact, *timing]
-            self._launch(rows.match_contacts, m.environment_count, inputs, [self._rows])
+            inputs = [m.tables, m.data, state, contact, *timing]
+            self._launch(rows.match_contacts, m.environment_count, inputs, [self._rows, scratch])
+            if self._direct:
+                self._launch(skyline.plan_skyline, m.environment_count, [m.tables, contact], [self._skyline])
         for substep in range(self.substeps):
-            inputs = [m.tables, m.data, self.control.data, *timing, int(substep == 0)]
+            inputs = [m.tables, m.data, self.control.data, contact, self._rows, *timing, int(substep == 0)]
             self._launch(smooth.smooth_substep, m.articulation_count, inputs, [state, scratch])
             if self._slots:
                 inputs = [m.tables, m.data, state, scratch, contact]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
             self._launch_joint_rows()
             inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
-            outputs = [state, scratch, self._rows, self.joints.rows]
+            outputs = [state, scratch, self._rows, self.joints.rows, self._skyline, self._newton]
             inputs.append(self.joints.tables)
             self._launch(sweep.sweep_environment, m.environment_count, inputs, outputs)
             if self.joints.block_count:
@@ -169,6 +181,20 @@ class Solver:
     def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:
         wp.launch(kernel, dim=count, inputs=inputs, outputs=outputs, device=self.model.device)
         self._launched += 1
+
+
+def _coupled_articulations(model: Model, joints: JointModel) -> npt.NDArray[np.int32]:
+    """1 for each articulation that joints beside its tree act on."""
+    result = np.zeros(model.articulation_count, np.int32)
+    if joints.block_count:
+        t = joints.tables
+        structure, starts, touched = (
+            a.numpy() for a in (t.environment_structure, t.structure_touched, t.touched)
+        )
+        first = model.tables.environment_articulation.numpy()
+        for environment, kind in enumerate(structure):
+            result[first[environment] + touched[starts[kind] : starts[kind + 1]]] = 1
+    return result
 
 
 def _contact_data(contacts: Contacts | None, model: Model) -> ContactData:
@@ -225,6 +251,7 @@ def create_scratch(model: Model) -> Scratch:
     """Allocate the quantities of one substep."""
     counts = {"link": model.link_count, "subtree": model.link_count}
     articulation = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift", "loaded")
+    articulation += ("rubbed", "coupled", "exposed")
     entry = ("mass_entry", "factor_entry", "dof_row")
     data = Scratch()
     for name, kind in cast(Any, Scratch).vars.items():

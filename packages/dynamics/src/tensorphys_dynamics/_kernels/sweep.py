@@ -15,10 +15,13 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
+from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
 from tensorphys_dynamics._kernels.joint_arrays import JointRows, JointTables
 from tensorphys_dynamics._kernels.joint_solve import joint_pass, warm_joints
+from tensorphys_dynamics._kernels.newton import NewtonData, solve_contacts
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
-from tensorphys_dynamics._kernels.smooth import LOADED_SATURATION
+from tensorphys_dynamics._kernels.skyline import Skyline
 
 wp.set_module_options({"enable_backward": False})
 
@@ -28,6 +31,8 @@ EXTRA = wp.constant(8)
 SUDDEN = wp.constant(0.1)
 # A joint that starts outside of its limits returns at this rate [1/s].
 RECOVERY = wp.constant(10.0)
+# Contacts solved at once take turns with limits and joints this often.
+ROUNDS = wp.constant(4)
 
 
 @wp.func
@@ -203,24 +208,34 @@ def solve_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: in
 
 
 @wp.func
-def solve_slack(t: Tables, m: ModelData, w: Scratch, a: int, i: int, h: float):
+def solve_slack(t: Tables, w: Scratch, a: int, i: int, h: float):
     """Take back what an implicit drive exerts beyond its bound because a contact holds it.
 
     With the force F(v) that the factorised drive exerts and a slack s that acts beside it, F + s must stay
     within the bound; s changes the velocity by h s / m, and F by −gain times that.
     """
     index = t.articulation_velocity[a] + i
-    dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
     old = w.dof_slack_impulse[index]
     inverse = 1.0 / w.dof_row_mass[index]
     gain = w.drive_gain[index]
     v = dof_velocity(t, w, a, i) - old * inverse
     force = w.drive_force[index] - gain * (v - w.free_velocity[index])
-    bound = m.dof_max_force[dof]
+    bound = w.drive_bound[index]
     slack = (wp.clamp(force, -bound, bound) - force) / wp.max(1.0 - gain * h * inverse, 1.0e-6)
     new = h * slack
     apply_dof(t, w, a, i, new - old)
     w.dof_slack_impulse[index] = new
+
+
+@wp.func
+def solve_friction(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: int, h: float):
+    """One step of the row of friction of a degree of freedom."""
+    index = t.articulation_velocity[a] + i
+    dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
+    old = w.dof_friction_impulse[index]
+    new = friction_impulse(m, s, w, dof, index, old, dof_velocity(t, w, a, i), h)
+    apply_dof(t, w, a, i, new - old)
+    w.dof_friction_impulse[index] = new
 
 
 @wp.func
@@ -234,7 +249,8 @@ def dof_pass(
     kind_of_row: int,
     biased: int,
 ):
-    """Solve all drive rows (2) or limit rows (1) of an environment."""
+    """Solve all drive rows (2) or limit rows (1) of an environment; returns how many limits bear a load."""
+    active = int(0)
     for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
         kind = t.articulation_type[a]
         for i in range(t.type_root[kind], t.type_velocities[kind]):
@@ -242,14 +258,26 @@ def dof_pass(
             flag = w.dof_row_flag[index]
             if flag != 0:
                 if kind_of_row == 2 and (flag & 2) == 2:
-                    solve_slack(t, m, w, a, i, h)
-                elif kind_of_row == 1 and (flag & 1) == 1:
-                    solve_limit(t, m, s, w, a, i, h, biased)
+                    solve_slack(t, w, a, i, h)
+                elif kind_of_row == 1:
+                    if (flag & 8) == 8:
+                        solve_friction(t, m, s, w, a, i, h)
+                    if (flag & 1) == 1:
+                        solve_limit(t, m, s, w, a, i, h, biased)
+                    active += wp.where(w.dof_limit_impulse[index] != 0.0, 1, 0)
+    return active
 
 
 @wp.func
 def warm_start(
-    t: Tables, s: StateData, w: Scratch, k: ContactData, r: ContactRows, environment: int, h: float
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    k: ContactData,
+    r: ContactRows,
+    environment: int,
+    h: float,
 ):
     """Start from the impulses of the last substep."""
     start = k.slot_start[environment]
@@ -259,9 +287,14 @@ def warm_start(
         kind = t.articulation_type[a]
         for i in range(t.type_root[kind], t.type_velocities[kind]):
             index = t.articulation_velocity[a] + i
+            dof = t.articulation_dof[a] + i - t.type_root[kind]
             if (w.dof_row_flag[index] & 1) == 1:
-                impulse = h * s.dof_limit_force[t.articulation_dof[a] + i - t.type_root[kind]]
+                impulse = h * s.dof_limit_force[dof]
                 w.dof_limit_impulse[index] = impulse
+                apply_dof(t, w, a, i, impulse)
+            if (w.dof_row_flag[index] & 8) == 8:
+                impulse = start_friction(m, s, w, dof, index, h)
+                w.dof_friction_impulse[index] = impulse
                 apply_dof(t, w, a, i, impulse)
 
 
@@ -277,6 +310,12 @@ def keep_dof_loads(t: Tables, m: ModelData, s: StateData, w: Scratch, environmen
             s.dof_limit_force[dof] = w.dof_limit_impulse[index] / h
             if w.dof_limit_impulse[index] != 0.0:
                 w.loaded[a] = 1
+            if (flag & 8) == 8:
+                keep_friction(m, s, w, dof, index, dof_velocity(t, w, a, i), h)
+                # forces inside an articulation that joints beside its tree hold are no kick that could be halved
+                if w.dof_friction_impulse[index] != 0.0:
+                    w.loaded[a] = wp.max(w.loaded[a], w.coupled[a])
+                    w.rubbed[a] = 1 - w.coupled[a]
             if (flag & 2) == 2 and w.dof_slack_impulse[index] != 0.0:
                 s.dof_saturation[dof] = wp.where(
                     w.dof_slack_impulse[index] < 0.0, LOADED_SATURATION, -LOADED_SATURATION
@@ -284,7 +323,7 @@ def keep_dof_loads(t: Tables, m: ModelData, s: StateData, w: Scratch, environmen
             elif (flag & 4) == 4:
                 v = dof_velocity(t, w, a, i)
                 force = w.drive_force[index] - w.drive_gain[index] * (v - w.free_velocity[index])
-                if wp.abs(force) < m.dof_max_force[dof]:
+                if wp.abs(force) < w.drive_bound[index]:
                     s.dof_saturation[dof] = 0
 
 
@@ -295,6 +334,35 @@ def copy_u(t: Tables, w: Scratch, environment: int):
     last = t.environment_articulation[environment + 1]
     for i in range(t.articulation_velocity[first], t.articulation_velocity[last]):
         w.u_drift[i] = w.u[i]
+
+
+@wp.func
+def newton_pass(
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    k: ContactData,
+    r: ContactRows,
+    jt: JointTables,
+    jr: JointRows,
+    z: Skyline,
+    x: NewtonData,
+    environment: int,
+    h: float,
+    biased: int,
+):
+    """Solve all contacts at once, limits and joints after them, and again while these bear a load."""
+    start = k.slot_start[environment]
+    for slot in range(start, start + k.count[environment]):
+        x.target[slot] = contact_target(r, slot, h, biased)
+    joints = jt.environment_row[environment + 1] - jt.environment_row[environment]
+    for attempt in range(ROUNDS):
+        solve_contacts(t, m, w, k, r, z, x, environment, h)
+        limits = dof_pass(t, m, s, w, environment, h, 1, biased)
+        joint_pass(t, w, jt, jr, environment, biased)
+        if limits + joints == 0:
+            break
 
 
 @wp.kernel
@@ -312,19 +380,26 @@ def sweep_environment(
     w: Scratch,
     r: ContactRows,
     jr: JointRows,
+    z: Skyline,
+    x: NewtonData,
 ):
     """One pass over the rows of an environment, and passes without bias."""
     environment = wp.tid()
     h = time_step[0] / float(substeps)
     start = k.slot_start[environment]
     count = k.count[environment]
-    warm_start(t, s, w, k, r, environment, h)
+    warm_start(t, m, s, w, k, r, environment, h)
     dof_pass(t, m, s, w, environment, h, 2, 1)
     warm_joints(t, w, jt, jr, environment)
     joint_pass(t, w, jt, jr, environment, 1)
-    passes = contact_pass(t, m, w, k, r, environment, h, 1)
-    dof_pass(t, m, s, w, environment, h, 1, 1)
-    joint_pass(t, w, jt, jr, environment, 1)
+    passes = int(0)
+    direct = z.used[environment]
+    if direct == 1:
+        newton_pass(t, m, s, w, k, r, jt, jr, z, x, environment, h, 1)
+    else:
+        passes = contact_pass(t, m, w, k, r, environment, h, 1)
+        dof_pass(t, m, s, w, environment, h, 1, 1)
+        joint_pass(t, w, jt, jr, environment, 1)
     for attempt in range(passes):
         contact_pass(t, m, w, k, r, environment, h, 1)
         dof_pass(t, m, s, w, environment, h, 1, 1)
@@ -334,9 +409,12 @@ def sweep_environment(
         move_contact(t, w, k, r, start + i, h, bounce_threshold[0])
     joint_pass(t, w, jt, jr, environment, 0)
     for attempt in range(passes + relaxations):
-        contact_pass(t, m, w, k, r, environment, h, 0)
-        dof_pass(t, m, s, w, environment, h, 1, 0)
-        joint_pass(t, w, jt, jr, environment, 0)
+        if direct == 1:
+            newton_pass(t, m, s, w, k, r, jt, jr, z, x, environment, h, 0)
+        else:
+            contact_pass(t, m, w, k, r, environment, h, 0)
+            dof_pass(t, m, s, w, environment, h, 1, 0)
+            joint_pass(t, w, jt, jr, environment, 0)
     for i in range(count):
         slot = start + i
         impulse = r.impulse[slot]

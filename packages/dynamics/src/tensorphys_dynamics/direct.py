@@ -1,0 +1,59 @@
+"""Which environments solve their contacts at once, and the arrays for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import warp as wp
+
+from tensorphys_dynamics._kernels.newton import NewtonData
+from tensorphys_dynamics._kernels.skyline import Skyline
+from tensorphys_dynamics.model import Model
+
+# Values of the matrix of one environment and of all, beyond which contacts are swept.
+ENVIRONMENT_VALUES = 1 << 18
+TOTAL_VALUES = 1 << 28
+
+
+def skyline_capacity(model: Model) -> np.ndarray:
+    """Values that the matrix of each environment may use, int64; 0 where contacts are swept.
+
+    Contacts are solved at once where bodies can touch each other: in environments of at least two articulations that
+    move.
+    """
+    velocity = model.articulation_velocity_start.numpy()
+    environment = model.articulation_environment.numpy()
+    counts = np.diff(velocity).astype(np.int64)
+    moving = np.bincount(environment, weights=counts > 0, minlength=model.environment_count)
+    total = np.bincount(environment, weights=counts, minlength=model.environment_count).astype(np.int64)
+    values = np.where(moving >= 2, np.minimum(total * (total + 1) // 2, ENVIRONMENT_VALUES), 0)
+    return values if values.sum() <= TOTAL_VALUES else np.zeros_like(values)
+
+
+def create_skyline(model: Model, slots: int) -> tuple[Skyline, NewtonData, bool]:
+    """Allocate the matrix and the scratch of the solve, and tell whether any environment uses them."""
+    capacity = skyline_capacity(model) if slots else np.zeros(model.environment_count, np.int64)
+    needed = bool(capacity.any())
+    device = model.device
+    z = Skyline()
+    start = np.concatenate(([0], np.cumsum(capacity)))
+    z.value_start = wp.array(start.astype(np.int32), dtype=wp.int32, device=device)
+    z.capacity = wp.array(capacity.astype(np.int32), dtype=wp.int32, device=device)
+    z.used = wp.zeros(model.environment_count, dtype=wp.int32, device=device)
+    z.value = wp.zeros(int(start[-1]), dtype=wp.float32, device=device)
+    velocities = model.velocity_count if needed else 0
+    articulations = model.articulation_count if needed else 0
+    for name in ("place", "first", "row"):
+        setattr(z, name, wp.zeros(velocities, dtype=wp.int32, device=device))
+    for name in ("degree", "neighbour_start", "rank", "queue"):
+        setattr(z, name, wp.zeros(articulations, dtype=wp.int32, device=device))
+    contacts = slots if needed else 0
+    z.neighbour = wp.zeros(2 * contacts, dtype=wp.int32, device=device)
+    x = NewtonData()
+    for name in ("base", "start", "velocity", "change"):
+        setattr(x, name, wp.zeros(contacts, dtype=wp.vec3, device=device))
+    for name in ("target", "radius"):
+        setattr(x, name, wp.zeros(contacts, dtype=wp.float32, device=device))
+    x.sliding = wp.zeros(contacts, dtype=wp.int32, device=device)
+    x.step = wp.zeros(velocities, dtype=wp.float32, device=device)
+    x.before = wp.zeros(velocities, dtype=wp.float32, device=device)
+    return z, x, needed
