@@ -163,7 +163,7 @@ def test_loads_and_materials_of_faces_follow_their_environments(stage_of: Callab
         stage_of(scenery + "".join(environment(row, f"/E{row}") for row in range(3))), environments="/E*"
     )
     one = parse_stage(stage_of(scenery + environment(0, "/E0")))
-    copied = replicate(one, 3, source="/E0")
+    copied = replicate(one, "/E0", 3)
     for scene in (many, copied):
         (template,) = scene.templates
         assert template.body_forces.path == ("/B", "/B/Jet")
@@ -191,7 +191,7 @@ def test_floors_outside_of_environments_keep_materials_of_faces(stage_of: Callab
     text = text.replace("{ def Sphere", "{\ndef Sphere").replace("{} }", "{}\n}")
     for shared in (
         parse_stage(stage_of(text), environments="/E").shared,
-        replicate(parse_stage(stage_of(text)), 2, source="/E").shared,
+        replicate(parse_stage(stage_of(text)), "/E", 2).shared,
     ):
         assert shared.face_materials.path == ("/Floor/Wet",)
         assert shared.materials.path[shared.face_materials.material[0]] == "/Water"
