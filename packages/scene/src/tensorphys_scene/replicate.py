@@ -164,4 +164,6 @@ def _only(scene: Scene, source: str) -> Scene:
         shared=shared,
         overrides=overrides,
         findings=findings,
+        corrected=scene.corrected,
+        read=scene.read,
     )

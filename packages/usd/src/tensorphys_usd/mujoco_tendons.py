@@ -106,7 +106,7 @@ def _fixed(
     couplings: StageCouplings,
 ) -> str:
     """Add a sum of positions; why that is impossible, else nothing."""
-    coefficients = attributes.numbers("mjc:path:coef", np.ones(len(steps)))
+    coefficients = attributes.numbers("mjc:path:coef", [1.0] * len(steps))
     if len(coefficients) != len(steps):
         return f"with {len(coefficients)} coefficients over {len(steps)} joints"
     rows = [joints.row.get(step, -1) for step in steps]
@@ -172,7 +172,7 @@ def _spatial(
     tendons: StageSpatialTendons,
 ) -> str:
     """Add a string through sites; why that is impossible, else nothing."""
-    segments = attributes.numbers("mjc:path:segments", np.zeros(len(steps)))
+    segments = attributes.numbers("mjc:path:segments", [0.0] * len(steps))
     if np.ptp(segments) != 0.0:
         return "with pulleys"
     rows = []
