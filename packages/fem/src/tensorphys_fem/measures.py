@@ -6,6 +6,7 @@ import warp as wp
 
 from tensorphys_fem._kernels import measures as kernels
 from tensorphys_fem._kernels import structs
+from tensorphys_fem.energies import launch_energies, launch_means
 from tensorphys_fem.model import FemModel
 from tensorphys_fem.state import FemState
 
@@ -48,13 +49,21 @@ class FemMeasures:
         self._lanes = _LANES if device.is_cuda else 1
         self._work = structs.Work()
         self._work.increment = wp.zeros(model.node_count, dtype=wp.vec3d, device=device)
-        self._work.dilatation = wp.zeros(elements, dtype=wp.float64, device=device)
-        self._work.patch_dilatation = wp.zeros(model.node_count, dtype=wp.float64, device=device)
+        self._work.energy_gain = wp.zeros(elements, dtype=wp.float64, device=device)
+        if model.nodal_dilatation:
+            nodes = model.node_count
+            self._work.dilatation = wp.zeros(elements, dtype=wp.float64, device=device)
+            self._work.gradient = wp.zeros(elements, dtype=wp.mat33d, device=device)
+            self._work.patch_dilatation = wp.zeros(nodes, dtype=wp.float64, device=device)
+            self._work.patch_gain = wp.zeros(nodes, dtype=wp.float64, device=device)
+            self._work.patch_matrix = wp.zeros(nodes, dtype=wp.mat33d, device=device)
         self._work.scheme = wp.full(bodies, 2, dtype=wp.int32, device=device)
 
     def measure_elements(self, state: FemState) -> None:
         """Write the arrays of elements."""
-        self._prepare(state)
+        self._work.start = state.position
+        if self.model.nodal_dilatation:
+            launch_means(self.model, self._work, 0.0)
         wp.launch(
             kernels.measure_elements,
             dim=self.model.element_count,
@@ -68,12 +77,13 @@ class FemMeasures:
 
     def measure_bodies(self, state: FemState) -> None:
         """Write the arrays of bodies."""
-        self._prepare(state)
+        self._work.start = state.position
+        launch_energies(self.model, self._work, part=0.0, kept=0.0, sign=1.0)
         wp.launch(
             kernels.measure_bodies,
             dim=self.model.body_count * self._lanes,
             inputs=[
-                *(self.model.mesh, self.model.materials, self._work, state.velocity),
+                *(self.model.mesh, self._work, state.velocity),
                 int(self.model.nodal_dilatation),
             ],
             outputs=[
@@ -83,22 +93,3 @@ class FemMeasures:
             device=self.model.device,
             block_dim=self._lanes,
         )
-
-    def _prepare(self, state: FemState) -> None:
-        self._work.start = state.position
-        if self.model.nodal_dilatation:
-            mesh, device = self.model.mesh, self.model.device
-            wp.launch(
-                kernels.write_dilatations,
-                dim=self.model.element_count,
-                inputs=[mesh, self.model.materials],
-                outputs=[self._work],
-                device=device,
-            )
-            wp.launch(
-                kernels.write_patches,
-                dim=self.model.node_count,
-                inputs=[mesh],
-                outputs=[self._work],
-                device=device,
-            )

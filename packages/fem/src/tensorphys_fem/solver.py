@@ -7,8 +7,9 @@ from typing import Literal
 
 import warp as wp
 
-from tensorphys_fem._kernels import energies, finish, fused, steps, structs
+from tensorphys_fem._kernels import finish, fused, steps, structs
 from tensorphys_fem.control import FemControl
+from tensorphys_fem.energies import launch_energies
 from tensorphys_fem.errors import ModelError, SettingsError
 from tensorphys_fem.model import FemModel
 from tensorphys_fem.settings import SolverSettings
@@ -124,21 +125,8 @@ class FemSolver:
     def finish(self, state: FemState, control: FemControl) -> None:
         """Make momenta exact, see to it that the damped scheme gains no energy, and write the state."""
         mesh, materials = self.model.mesh, self.model.materials
-        wp.launch(
-            energies.write_energy_gain,
-            dim=self.model.element_count,
-            inputs=[mesh, materials, self.limits.patches],
-            outputs=[self.work],
-            device=self.device,
-        )
-        if self.limits.patches:
-            wp.launch(
-                energies.write_patch_gain,
-                dim=self.model.node_count,
-                inputs=[mesh, materials],
-                outputs=[self.work],
-                device=self.device,
-            )
+        launch_energies(self.model, self.work, part=1.0, kept=0.0, sign=1.0)
+        launch_energies(self.model, self.work, part=0.0, kept=1.0, sign=-1.0)
         wp.launch(
             finish.finish_bodies,
             dim=self.model.body_count * self.lanes,
@@ -203,30 +191,35 @@ def _limits(settings: SolverSettings, model: FemModel) -> structs.Limits:
 
 
 def _allocate_work(model: FemModel) -> structs.Work:
-    sizes = {
+    nodes = {
         **dict.fromkeys(("start", "start_velocity", "increment", "trial", "residual", "anchor"), wp.vec3d),
         **dict.fromkeys(("x", "r", "z", "p", "q", "reaction"), wp.vec3),
         "driven": wp.int32,
         "spring": wp.vec2d,
         "inverse_diagonal": wp.mat33,
-        "patch_dilatation": wp.float64,
-        "patch_gain": wp.float64,
-        "patch_value": wp.float32,
+        "stiffness": wp.float32,
     }
+    elements = {"energy_gain": wp.float64}
+    if model.nodal_dilatation:
+        nodes |= {"patch_dilatation": wp.float64, "patch_gain": wp.float64, "patch_value": wp.float32}
+        nodes |= {"patch_matrix": wp.mat33d, "patch_change": wp.mat33}
+        elements |= {"dilatation": wp.float64, "patch_stiffness": wp.float32}
+        elements |= dict.fromkeys(("gradient", "smooth", "smooth_before", "stress"), wp.mat33d)
+        elements |= dict.fromkeys(("stress_change", "basis", "right", "stretch"), wp.mat33)
+        elements |= dict.fromkeys(("symmetric", "twist"), wp.vec3)
+    bodies = {"residual_norm": wp.float64, "load_norm": wp.float64}
+    bodies |= dict.fromkeys(("newton_count", "linear_count", "status", "scheme"), wp.int32)
     work = structs.Work()
-    for name, dtype in sizes.items():
-        setattr(work, name, wp.zeros(model.node_count, dtype=dtype, device=model.device))
-    elements = model.element_count
-    work.time_step = wp.zeros(1, dtype=wp.float32, device=model.device)
-    work.corner_force = wp.zeros((elements, 4), dtype=wp.vec3d, device=model.device)
-    work.element_block = wp.zeros((elements, 10), dtype=wp.mat33, device=model.device)
-    for name in ("dilatation", "dilatation_before", "energy_gain"):
-        setattr(work, name, wp.zeros(elements, dtype=wp.float64, device=model.device))
-    work.dilatation_gradient = wp.zeros((elements, 4), dtype=wp.vec3, device=model.device)
-    work.patch_stiffness = wp.zeros(elements, dtype=wp.float32, device=model.device)
-    work.block = wp.zeros(model.block_count, dtype=wp.mat33, device=model.device)
-    for name in ("residual_norm", "load_norm"):
-        setattr(work, name, wp.zeros(model.body_count, dtype=wp.float64, device=model.device))
-    for name in ("newton_count", "linear_count", "status", "scheme"):
-        setattr(work, name, wp.zeros(model.body_count, dtype=wp.int32, device=model.device))
+    device = model.device
+    sizes = ((model.node_count, nodes), (model.element_count, elements), (model.body_count, bodies))
+    for count, fields in sizes:
+        for name, dtype in fields.items():
+            setattr(work, name, wp.zeros(count, dtype=dtype, device=device))
+    count = model.element_count
+    work.time_step = wp.zeros(1, dtype=wp.float32, device=device)
+    work.corner_force = wp.zeros((count, 4), dtype=wp.vec3d, device=device)
+    work.element_block = wp.zeros((count, 10), dtype=wp.mat33, device=device)
+    work.block = wp.zeros(model.block_count, dtype=wp.mat33, device=device)
+    if model.nodal_dilatation:
+        work.dilatation_gradient = wp.zeros((count, 4), dtype=wp.vec3, device=device)
     return work

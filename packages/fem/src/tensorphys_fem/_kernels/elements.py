@@ -10,6 +10,7 @@ from tensorphys_fem._kernels.constitutive import (
     stress_damped,
     stress_viscous,
 )
+from tensorphys_fem._kernels.patches import mean_dilatation, mixed
 from tensorphys_fem._kernels.structs import CONSERVING, HINGE, STATIC, TET, TRIANGLE, Materials, Mesh, Work
 from tensorphys_fem._kernels.thin import (
     hinge_angle,
@@ -25,7 +26,6 @@ _ZERO = wp.constant(wp.float64(0.0))
 _HALF = wp.constant(wp.float64(0.5))
 _ONE = wp.constant(wp.float64(1.0))
 _TWO = wp.constant(wp.float64(2.0))
-_QUARTER = wp.constant(wp.float64(0.25))
 _TWELFTH = wp.constant(wp.float64(1.0 / 12.0))
 
 
@@ -88,17 +88,6 @@ def element_dilatation(
 
 
 @wp.func
-def patch_mean(mesh: Mesh, values: wp.array[wp.float64], node: int) -> wp.float64:
-    """Mean of the values of the tetrahedra around a node, by volume."""
-    total = _ZERO
-    for k in range(mesh.corner_start[node], mesh.corner_start[node + 1]):
-        e = mesh.corner[k] / 4
-        if mesh.element_kind[e] == TET:
-            total += _QUARTER * mesh.element_measure[e] * values[e]
-    return total / wp.max(mesh.patch_volume[node], wp.float64(1e-300))
-
-
-@wp.func
 def element_pressure(
     mesh: Mesh, materials: Materials, work: Work, increment: wp.array[wp.vec3d], patches: int, e: int
 ) -> wp.float64:
@@ -108,11 +97,37 @@ def element_pressure(
     moduli = lame(wp.float64(materials.youngs_modulus[body]), poisson, materials.law[body])
     if patches == 0:
         return moduli[1] * element_dilatation(mesh, materials, work, increment, e)
-    n = mesh.element_nodes[e]
-    mean = work.patch_dilatation[n[0]] + work.patch_dilatation[n[1]]
-    mean = _QUARTER * (mean + work.patch_dilatation[n[2]] + work.patch_dilatation[n[3]])
     part = patch_fraction(poisson)
-    return moduli[1] * (part * mean + (_ONE - part) * work.dilatation[e])
+    return moduli[1] * (part * mean_dilatation(mesh, work, e) + (_ONE - part) * work.dilatation[e])
+
+
+@wp.func
+def write_gradient(mesh: Mesh, materials: Materials, work_inout: Work, increment: wp.array[wp.vec3d], e: int):
+    """Patches, first stage: gradient and dilatation of a tetrahedron."""
+    work_inout.gradient[e] = gradient_after(mesh, work_inout, increment, e)
+    work_inout.dilatation[e] = element_dilatation(mesh, materials, work_inout, increment, e)
+
+
+@wp.func
+def write_smooth_before(mesh: Mesh, materials: Materials, work_inout: Work, e: int):
+    """Smoothed gradient at the start of the step, from means that were taken there."""
+    own = gradient_before(mesh, work_inout, e)
+    work_inout.smooth_before[e] = mixed(mesh, materials, own, work_inout.patch_matrix, e)
+
+
+@wp.func
+def write_smooth_stress(mesh: Mesh, materials: Materials, work_inout: Work, e: int):
+    """Patches, third stage: stress of the smoothed gradient, without the pressure."""
+    body = mesh.element_body[e]
+    law = materials.law[body]
+    moduli = lame(wp.float64(materials.youngs_modulus[body]), wp.float64(materials.poissons_ratio[body]), law)
+    smooth = mixed(mesh, materials, work_inout.gradient[e], work_inout.patch_matrix, e)
+    work_inout.smooth[e] = smooth
+    if work_inout.scheme[body] == CONSERVING:
+        before = work_inout.smooth_before[e]
+        work_inout.stress[e] = stress_conserving(before, smooth, law, moduli[0], _ZERO)
+    else:
+        work_inout.stress[e] = stress_damped(smooth, law, moduli[0], _ZERO)
 
 
 @wp.func
@@ -125,11 +140,14 @@ def _solid_stress(
     pressure = element_pressure(mesh, materials, work, increment, patches, e)
     after = gradient_after(mesh, work, increment, e)
     stress = wp.mat33d()
+    shear = moduli[0]
+    if patches != 0:
+        stress = mixed(mesh, materials, work.stress[e], work.patch_matrix, e)
+        shear = _ZERO
     if work.scheme[body] == CONSERVING:
-        before = gradient_before(mesh, work, e)
-        stress = stress_conserving(before, after, law, moduli[0], pressure)
+        stress += stress_conserving(gradient_before(mesh, work, e), after, law, shear, pressure)
     else:
-        stress = stress_damped(after, law, moduli[0], pressure)
+        stress += stress_damped(after, law, shear, pressure)
     rate = viscous_rate(materials, work, body)
     if rate > _ZERO:
         stress += stress_viscous(gradient_before(mesh, work, e), after, moduli[0], moduli[1], rate)

@@ -6,10 +6,23 @@ result of a body does not depend on what else is solved beside it.
 
 import warp as wp
 
-from tensorphys_fem._kernels.elements import element_dilatation, patch_mean, write_element_force
+from tensorphys_fem._kernels.elements import (
+    gradient_before,
+    write_element_force,
+    write_gradient,
+    write_smooth_before,
+    write_smooth_stress,
+)
 from tensorphys_fem._kernels.lanes import barrier, group_sum, group_sum3, lane, lane_count
-from tensorphys_fem._kernels.linear import patch_product, row_product, write_row
+from tensorphys_fem._kernels.linear import row_product, write_row
 from tensorphys_fem._kernels.nodes import matrix_norm, node_load, node_residual
+from tensorphys_fem._kernels.patches import (
+    patch_mean,
+    patch_mean_matrix,
+    write_mean_stress_change,
+    write_patch_change,
+    write_stress_change,
+)
 from tensorphys_fem._kernels.rigid import guess_motion
 from tensorphys_fem._kernels.structs import (
     CONSERVING,
@@ -34,7 +47,48 @@ _HALF = wp.constant(wp.float64(0.5))
 # A residual is compared with the loads and with this part of the first residual, squared.
 _FIRST_PART = wp.constant(wp.float64(1e-4))
 # Relative error of a position that is not worth a Newton step.
-_ROUNDING = wp.constant(wp.float64(1e-13))
+_ROUNDING = wp.constant(wp.float64(3e-15))
+
+
+@wp.func
+def _patch_means(mesh: Mesh, work_inout: Work, body: int):
+    barrier()
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        work_inout.patch_dilatation[i] = patch_mean(mesh, work_inout.dilatation, i)
+        work_inout.patch_matrix[i] = patch_mean_matrix(mesh, work_inout.gradient, i)
+    barrier()
+
+
+@wp.func
+def _begin_patches(mesh: Mesh, materials: Materials, work_inout: Work, body: int):
+    """Smoothed gradients at the start of the step, which the conserving scheme compares with."""
+    for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
+        if mesh.element_kind[e] == TET:
+            work_inout.gradient[e] = gradient_before(mesh, work_inout, e)
+    _patch_means(mesh, work_inout, body)
+    for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
+        if mesh.element_kind[e] == TET:
+            write_smooth_before(mesh, materials, work_inout, e)
+    barrier()
+
+
+@wp.func
+def _smooth_stresses(
+    mesh: Mesh, materials: Materials, work_inout: Work, increment: wp.array[wp.vec3d], body: int
+):
+    first = mesh.element_start[body]
+    end = mesh.element_start[body + 1]
+    for e in range(first + lane(), end, lane_count()):
+        if mesh.element_kind[e] == TET:
+            write_gradient(mesh, materials, work_inout, increment, e)
+    _patch_means(mesh, work_inout, body)
+    for e in range(first + lane(), end, lane_count()):
+        if mesh.element_kind[e] == TET:
+            write_smooth_stress(mesh, materials, work_inout, e)
+    barrier()
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        work_inout.patch_matrix[i] = patch_mean_matrix(mesh, work_inout.stress, i)
+    barrier()
 
 
 @wp.func
@@ -48,17 +102,9 @@ def body_residual(
     body: int,
 ):
     """Forces of the elements of a body, and the residual at its nodes."""
-    first = mesh.element_start[body]
-    end = mesh.element_start[body + 1]
     if patches != 0:
-        for e in range(first + lane(), end, lane_count()):
-            if mesh.element_kind[e] == TET:
-                work_inout.dilatation[e] = element_dilatation(mesh, materials, work_inout, increment, e)
-        barrier()
-        for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
-            work_inout.patch_dilatation[i] = patch_mean(mesh, work_inout.dilatation, i)
-        barrier()
-    for e in range(first + lane(), end, lane_count()):
+        _smooth_stresses(mesh, materials, work_inout, increment, body)
+    for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
         write_element_force(mesh, materials, work_inout, increment, patches, e)
     barrier()
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
@@ -76,7 +122,7 @@ def _assemble(mesh: Mesh, materials: Materials, work_inout: Work, patches: int, 
         write_element_tangent(mesh, materials, work_inout, work_inout.increment, patches, e)
     barrier()
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
-        write_row(mesh, materials, work_inout, i)
+        write_row(mesh, materials, work_inout, patches, i)
     barrier()
 
 
@@ -108,8 +154,7 @@ def _rounding_norm(mesh: Mesh, work: Work, body: int) -> wp.float64:
     total = _ZERO
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
         x = work.start[i]
-        stiffness = wp.float64(wp.trace(work.block[mesh.row_start[i]]))
-        total += _ROUNDING * _ROUNDING * stiffness * wp.dot(x, x)
+        total += _ROUNDING * _ROUNDING * wp.float64(work.stiffness[i]) * wp.dot(x, x)
     return group_sum(total)
 
 
@@ -128,17 +173,29 @@ def _start_linear(mesh: Mesh, work_inout: Work, body: int) -> wp.float64:
 
 
 @wp.func
-def _product(mesh: Mesh, work_inout: Work, patches: int, body: int) -> wp.float64:
-    """q = A p; returns p · q."""
+def _patch_products(mesh: Mesh, materials: Materials, work_inout: Work, body: int):
     first = mesh.node_start[body]
     end = mesh.node_start[body + 1]
-    if patches != 0:
-        for i in range(first + lane(), end, lane_count()):
-            work_inout.patch_value[i] = patch_product(mesh, work_inout, work_inout.p, i)
-        barrier()
-    total = _ZERO
     for i in range(first + lane(), end, lane_count()):
-        q = row_product(mesh, work_inout, work_inout.p, patches, i)
+        write_patch_change(mesh, work_inout, work_inout.p, i)
+    barrier()
+    for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
+        if mesh.element_kind[e] == TET:
+            write_stress_change(mesh, materials, work_inout, work_inout.p, e)
+    barrier()
+    for i in range(first + lane(), end, lane_count()):
+        write_mean_stress_change(mesh, work_inout, i)
+    barrier()
+
+
+@wp.func
+def _product(mesh: Mesh, materials: Materials, work_inout: Work, patches: int, body: int) -> wp.float64:
+    """q = A p; returns p · q."""
+    if patches != 0:
+        _patch_products(mesh, materials, work_inout, body)
+    total = _ZERO
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        q = row_product(mesh, materials, work_inout, work_inout.p, patches, i)
         work_inout.q[i] = q
         total += wp.float64(wp.dot(work_inout.p[i], q))
     return group_sum(total)
@@ -159,13 +216,15 @@ def _advance(mesh: Mesh, work_inout: Work, alpha: float, body: int) -> wp.float6
 
 
 @wp.func
-def _solve_linear(mesh: Mesh, work_inout: Work, limits: Limits, goal: wp.float64, body: int) -> int:
+def _solve_linear(
+    mesh: Mesh, materials: Materials, work_inout: Work, limits: Limits, goal: wp.float64, body: int
+) -> int:
     """Preconditioned conjugate gradients until r · z is below the goal; returns the iterations made."""
     rz = _start_linear(mesh, work_inout, body)
     count = int(0)
     barrier()
     while count < limits.linear_iterations and rz > goal:
-        pq = _product(mesh, work_inout, limits.patches, body)
+        pq = _product(mesh, materials, work_inout, limits.patches, body)
         if not (pq > _ZERO):
             break
         following = _advance(mesh, work_inout, float(rz / pq), body)
@@ -245,7 +304,7 @@ def _newton(
             solved = 1
         else:
             wanted = wp.max(limits.linear_tolerance * limits.linear_tolerance * norm, wp.float64(0.1) * goal)
-            linear += _solve_linear(mesh, work_inout, limits, wanted, body)
+            linear += _solve_linear(mesh, materials, work_inout, limits, wanted, body)
             _search(mesh, materials, loads, work_inout, limits, body)
             norm = _residual_norm(mesh, work_inout, body)
             if norm <= goal:
@@ -279,6 +338,8 @@ def solve_bodies(
     work_inout: Work,
 ):
     body = wp.tid() / lane_count()
+    if limits.patches != 0 and work_inout.scheme[body] == CONSERVING:
+        _begin_patches(mesh, materials, work_inout, body)
     solved = _newton(mesh, materials, loads, limits, work_inout, body)
     if solved == 0 and work_inout.scheme[body] == CONSERVING:
         _replace_scheme(mesh, work_inout, body)

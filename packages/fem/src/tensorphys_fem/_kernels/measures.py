@@ -3,14 +3,9 @@
 import warp as wp
 
 from tensorphys_fem._kernels.constitutive import lame, stress_damped
-from tensorphys_fem._kernels.elements import (
-    element_dilatation,
-    element_pressure,
-    gradient_after,
-    patch_mean,
-)
-from tensorphys_fem._kernels.energies import element_energy, patch_energy
+from tensorphys_fem._kernels.elements import element_pressure, gradient_after
 from tensorphys_fem._kernels.lanes import group_sum, group_sum3, lane, lane_count
+from tensorphys_fem._kernels.patches import mixed
 from tensorphys_fem._kernels.structs import HINGE, TET, TRIANGLE, Materials, Mesh, Work
 from tensorphys_fem._kernels.thin import membrane_stress, plane_stress_lambda
 
@@ -18,28 +13,6 @@ wp.set_module_options({"enable_backward": False})
 
 _ZERO = wp.constant(wp.float64(0.0))
 _HALF = wp.constant(wp.float64(0.5))
-
-
-@wp.kernel
-def write_dilatations(
-    mesh: Mesh,
-    materials: Materials,
-    # outputs
-    work_inout: Work,
-):
-    e = wp.tid()
-    if mesh.element_kind[e] == TET:
-        work_inout.dilatation[e] = element_dilatation(mesh, materials, work_inout, work_inout.increment, e)
-
-
-@wp.kernel
-def write_patches(
-    mesh: Mesh,
-    # outputs
-    work_inout: Work,
-):
-    node = wp.tid()
-    work_inout.patch_dilatation[node] = patch_mean(mesh, work_inout.dilatation, node)
 
 
 @wp.func
@@ -65,6 +38,9 @@ def _piola(mesh: Mesh, materials: Materials, work: Work, patches: int, e: int) -
         return membrane_stress(f, f, False, flat[0], plane_stress_lambda(flat[0], flat[1]))
     moduli = lame(youngs, poisson, law)
     pressure = element_pressure(mesh, materials, work, work.increment, patches, e)
+    if patches != 0:
+        smooth = mixed(mesh, materials, work.gradient[e], work.patch_matrix, e)
+        return stress_damped(smooth, law, moduli[0], _ZERO) + stress_damped(f, law, _ZERO, pressure)
     return stress_damped(f, law, moduli[0], pressure)
 
 
@@ -102,7 +78,6 @@ def measure_elements(
 @wp.kernel
 def measure_bodies(
     mesh: Mesh,
-    materials: Materials,
     work: Work,
     velocity: wp.array[wp.vec3d],
     patches: wp.int32,
@@ -117,7 +92,7 @@ def measure_bodies(
     body = wp.tid() / lane_count()
     elastic = _ZERO
     for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):
-        elastic += element_energy(mesh, materials, work, _ZERO, patches, e)
+        elastic += work.energy_gain[e]
     mass = _ZERO
     kinetic = _ZERO
     first = wp.vec3d()
@@ -131,7 +106,7 @@ def measure_bodies(
         momentum += m * velocity[i]
         angular += m * wp.cross(work.start[i], velocity[i])
         if patches != 0:
-            elastic += patch_energy(mesh, materials, work.dilatation, i)
+            elastic += work.patch_gain[i]
     mass = group_sum(mass)
     kinetic = group_sum(kinetic)
     elastic = group_sum(elastic)

@@ -8,7 +8,7 @@ the end of the step. Only the search direction depends on it, never the solution
 
 import warp as wp
 
-from tensorphys_fem._kernels.constitutive import lame, patch_fraction
+from tensorphys_fem._kernels.constitutive import lame, patch_fraction, stress_damped
 from tensorphys_fem._kernels.elements import (
     bending_stiffness,
     element_pressure,
@@ -34,14 +34,12 @@ wp.set_module_options({"enable_backward": False})
 class Modes:
     """A tangent in the singular basis.
 
-    `stretch` is the block over the diagonal, entry k of `symmetric` and `twist` belongs to the two other axes, and
-    `gradient` is the derivative of the dilatation by the stretches.
+    `stretch` is the block over the diagonal, entry k of `symmetric` and `twist` belongs to the two other axes.
     """
 
     stretch: wp.mat33
     symmetric: wp.vec3
     twist: wp.vec3
-    gradient: wp.vec3
 
 
 @wp.func
@@ -69,7 +67,6 @@ def corotational_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: floa
         _twist_ratio(sigma[0], sigma[2], shear, pressure),
         _twist_ratio(sigma[0], sigma[1], shear, pressure),
     )
-    modes.gradient = wp.vec3(1.0, 1.0, 1.0)
     return modes
 
 
@@ -86,7 +83,6 @@ def neo_hookean_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: float
     modes.stretch = _positive(block + wp.mat33(0.0, s[2], s[1], s[2], 0.0, s[0], s[1], s[0], 0.0))
     modes.symmetric = wp.vec3(factor, factor, factor) - s
     modes.twist = wp.vec3(factor, factor, factor) + s
-    modes.gradient = cof
     return modes
 
 
@@ -102,7 +98,6 @@ def kirchhoff_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: float) 
     pair = (total - 1.0) * ones - square
     modes.symmetric = shear * (pair + cross) + pressure * ones
     modes.twist = shear * (pair - cross) + pressure * ones
-    modes.gradient = sigma
     return modes
 
 
@@ -209,10 +204,25 @@ def _write_hinge_tangent(
 
 
 @wp.func
+def _write_patch_tangent(mesh: Mesh, materials: Materials, work_inout: Work, f: wp.mat33d, e: int):
+    """Derivative of the dilatation of an element, times its volume, by its nodes."""
+    one = wp.float64(1.0)
+    by_gradient = stress_damped(f, materials.law[mesh.element_body[e]], wp.float64(0.0), one)
+    h = wp.mat33(by_gradient * wp.transpose(mesh.element_rest[e]) * mesh.element_measure[e])
+    b = wp.vec3(h[0, 0], h[1, 0], h[2, 0])
+    c = wp.vec3(h[0, 1], h[1, 1], h[2, 1])
+    d = wp.vec3(h[0, 2], h[1, 2], h[2, 2])
+    work_inout.dilatation_gradient[e, 0] = -(b + c + d)
+    work_inout.dilatation_gradient[e, 1] = b
+    work_inout.dilatation_gradient[e, 2] = c
+    work_inout.dilatation_gradient[e, 3] = d
+
+
+@wp.func
 def write_element_tangent(
     mesh: Mesh, materials: Materials, work_inout: Work, increment: wp.array[wp.vec3d], patches: int, e: int
 ):
-    """The ten blocks of an element (upper triangle over its nodes) and, with patches, its dilatation gradient."""
+    """The ten blocks of an element (upper triangle over its nodes), and with patches what their products need."""
     kind = mesh.element_kind[e]
     body = mesh.element_body[e]
     scale = float(1.0)
@@ -228,7 +238,11 @@ def write_element_tangent(
         materials.law[body] * (1 - kind),
     )
     shear = float(moduli[0])
-    basis, sigma, right = wp.svd3(wp.mat33(gradient_after(mesh, work_inout, increment, e)))
+    f = gradient_after(mesh, work_inout, increment, e)
+    smooth = f
+    if patches != 0 and kind == TET:
+        smooth = work_inout.smooth[e]
+    basis, sigma, right = wp.svd3(wp.mat33(smooth))
     modes = Modes()
     if kind == TET:
         modes = _solid_modes(mesh, materials, work_inout, increment, patches, e, sigma)
@@ -244,8 +258,14 @@ def write_element_tangent(
         for j in range(i, 4):
             work_inout.element_block[e, index] = measure * mode_block(basis, modes, rows[i], rows[j])
             index += 1
-        work_inout.dilatation_gradient[e, i] = basis * wp.cw_mul(modes.gradient, measure * rows[i])
-    part = 0.0
-    if patches != 0 and kind == TET:
-        part = float(patch_fraction(wp.float64(materials.poissons_ratio[body])))
-    work_inout.patch_stiffness[e] = scale * part * float(moduli[1])
+    if patches != 0:
+        work_inout.patch_stiffness[e] = 0.0
+        if kind == TET:
+            part = float(patch_fraction(wp.float64(materials.poissons_ratio[body])))
+            work_inout.patch_stiffness[e] = scale * part * float(moduli[1])
+            _write_patch_tangent(mesh, materials, work_inout, f, e)
+            work_inout.basis[e] = basis
+            work_inout.right[e] = right
+            work_inout.stretch[e] = modes.stretch
+            work_inout.symmetric[e] = modes.symmetric
+            work_inout.twist[e] = modes.twist
