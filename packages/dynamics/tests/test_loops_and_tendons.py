@@ -328,7 +328,7 @@ def test_a_fixed_tendon_pulls_by_its_force_coefficients(device):
     model, state, control = sliders(device, passive_stiffness=[20.0, 40.0], passive_damping=[8.0, 12.0])
     axis = {"tendon": [0, 0], "dof": [0, 1], "gearing": [0.5, 1.0], "force_coefficient": [1.0, 0.25]}
     joints = JointModel(model, fixed_tendon={"stiffness": [10.0]}, fixed_tendon_axis=axis)
-    q, v = run(model, state, control, joints, 900, force=[0.0, 2.0])
+    q, _ = run(model, state, control, joints, 900, force=[0.0, 2.0])
     tension = 10.0 * (0.5 * q[-1, 0] + q[-1, 1])
     assert -20.0 * q[-1, 0] - tension == pytest.approx(0.0, abs=1e-3)
     assert 2.0 - 40.0 * q[-1, 1] - 0.25 * tension == pytest.approx(0.0, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Couplings of joints are data that is not simulated yet, and every one of them is said."""
+"""What of joints, couplings, deformables and particles is left out is said."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from tensorphys_scene import (
 )
 
 
-def test_couplings_are_reported() -> None:
+def test_what_is_left_out_of_couplings_is_reported() -> None:
     scene = walker_scene()
     template = scene.templates[0]
-    assert template.axes.count >= 2
     first, second = template.axes.path[:2]
     limits = np.zeros(template.axes.count)
     limits[1] = 3.0
@@ -31,19 +30,29 @@ def test_couplings_are_reported() -> None:
         template,
         axes=template.axes.replace(limit_stiffness=limits),
         mimic_joints=MimicJoints(path=(first,), axis=np.array([0]), reference=np.array([1])),
-        fixed_tendons=FixedTendons(path=(first, second), enabled=np.array([True, False]), names=("a", "b")),
+        fixed_tendons=FixedTendons(
+            path=(first, second),
+            friction=np.array([0.0, 1.0]),
+            enabled=np.array([True, False]),
+            names=("a", "b"),
+        ),
         fixed_tendon_axes=FixedTendonAxes(path=(first, second), tendon=np.arange(2), axis=np.arange(2)),
         spatial_tendons=SpatialTendons(path=(template.bodies.path[0],), names=("c",)),
     )
-    said = Simulation(scene.replace(templates=(changed,))).findings
+    with pytest.warns(UnsupportedWarning, match="spatial tendons over no simulated bodies, left out: 1"):
+        simulation = Simulation(scene.replace(templates=(changed,)))
     plain = Simulation(scene).findings
     prefix = scene.environments.path[0]
-    assert [finding for finding in said if finding not in plain] == [
-        (prefix + second, "soft limits are not simulated; the limit is hard"),
-        (prefix + first, "mimic joints are not simulated; the joint moves freely"),
-        (prefix + first, "fixed tendons are not simulated"),
-        (prefix + template.bodies.path[0], "spatial tendons are not simulated"),
+    assert [finding for finding in simulation.findings if finding not in plain] == [
+        (prefix + second, "limits of articulation trees are hard"),
+        (prefix + second, "the friction of tendons is not simulated"),
+        (
+            prefix + template.bodies.path[0],
+            "a spatial tendon runs from a root to leaves on simulated bodies; left out",
+        ),
     ]
+    joints = simulation.joints.model
+    assert (joints.mimic_count, joints.fixed_tendon_count, joints.spatial_tendon_count) == (1, 2, 0)
 
 
 def test_soft_prims_are_left_out_with_a_warning() -> None:

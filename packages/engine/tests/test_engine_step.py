@@ -44,7 +44,10 @@ def no_host_access(device: Any) -> Iterator[None]:
 
 def everything(simulation: Simulation) -> dict[str, np.ndarray]:
     """All state, inputs and warm starts, and the contacts of the last step."""
-    arrays = state_arrays(simulation.state, simulation.control) | simulation.solver.warm_start()
+    arrays = (
+        state_arrays(simulation.state, simulation.control, simulation.joints.model)
+        | simulation.solver.warm_start()
+    )
     result = {name: array.numpy().copy() for name, array in arrays.items()}
     result["contact count"] = simulation.contacts.count.numpy().copy()
     result["contact impulse"] = simulation.solver.contact_impulse.numpy().copy()

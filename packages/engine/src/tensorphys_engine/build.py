@@ -15,6 +15,7 @@ import tensorphys_dynamics
 from tensorphys_engine.bodies import InitialState, dof_columns, initial_state, link_columns, note_moved_roots
 from tensorphys_engine.candidates import shape_pairs
 from tensorphys_engine.findings import Findings, note_unused_columns
+from tensorphys_engine.joints import SceneJoints, build_joints
 from tensorphys_engine.numbering import Numbering, number_scene
 from tensorphys_engine.shapes import ShapeColumns, shape_columns
 from tensorphys_scene import Scene
@@ -30,6 +31,7 @@ class BuiltScene:
     Attributes:
         numbering: Flat numbers.
         model: Constants of the dynamics.
+        joints: Joints beside the trees, couplings and tendons.
         contact_model: Shapes and candidate pairs.
         initial: State at the start.
         velocity: Generalized velocities at the start, shape [velocities].
@@ -41,6 +43,7 @@ class BuiltScene:
 
     numbering: Numbering
     model: tensorphys_dynamics.Model
+    joints: SceneJoints
     contact_model: tensorphys_contact.Model
     initial: InitialState
     velocity: npt.NDArray[np.float32]
@@ -66,7 +69,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
     shapes = shape_columns(numbering, findings, device=device)
     pairs = shape_pairs(numbering, findings)
     note_moved_roots(numbering, findings)
-    note_unused_columns(scene, findings)
+    note_unused_columns(scene, findings, [plan.joint_link >= 0 for plan in numbering.plans])
     model = tensorphys_dynamics.build_model(
         types=numbering.types,
         articulation_type=numbering.articulation_type,
@@ -77,6 +80,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
         gravity=scene.settings.gravity,
         device=device,
     )
+    joints = build_joints(numbering, model, initial.dof_position, findings)
     # Everything that may differ between environments has been read by now.
     numbering.columns.check_all_read()
     settings = scene.settings
@@ -84,6 +88,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
     return BuiltScene(
         numbering=numbering,
         model=model,
+        joints=joints,
         contact_model=_contact_model(numbering, shapes, pairs, device),
         initial=initial,
         velocity=_generalized_velocity(numbering, initial),

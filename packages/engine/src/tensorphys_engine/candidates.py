@@ -12,8 +12,10 @@ from tensorphys_engine.errors import UnsupportedError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.hulls import contact_types
 from tensorphys_engine.layout import Array, IntArray, Layout
+from tensorphys_engine.loose_joints import joined_bodies
 from tensorphys_engine.numbering import Numbering
 from tensorphys_engine.template_plan import TemplatePlan
+from tensorphys_scene import Template
 
 _TYPES = tuple(ShapeType)
 # Pairs of one environment; without spatial sorting more would take minutes and all memory.
@@ -76,6 +78,7 @@ def _template_pairs(numbering: Numbering, template: int, findings: Findings) -> 
     ).astype(np.int64)
     enabled = np.concatenate((tables.shapes.enabled[plan.shape_row], shared.enabled[shared_rows]))
     keep = enabled[pairs].all(axis=1) & _may_touch(numbering, template, link[pairs])
+    keep &= ~_joined(tables, plan, np.concatenate((tables.shapes.body[plan.shape_row], none))[pairs])
     pairs = pairs[keep]
     kind = contact_types(np.concatenate((tables.shapes.type[plan.shape_row], shared.type[shared_rows])))
     supported = _supported_table()[kind[pairs[:, 0]], kind[pairs[:, 1]]]
@@ -106,6 +109,13 @@ def _local_filters(filtered: IntArray, rows: IntArray, count: int) -> npt.NDArra
         places[row].append(local)
     pairs = [(a, b) for first, second in filtered.tolist() for a in places[first] for b in places[second]]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _joined(tables: Template, plan: TemplatePlan, bodies: Array) -> npt.NDArray[np.bool_]:
+    """Whether a joint outside of trees keeps the bodies of each pair from colliding."""
+    rows, count = np.sort(bodies, axis=1), tables.bodies.count
+    joined = joined_bodies(tables, plan) @ [count, 1]
+    return np.asarray((rows[:, 0] >= 0) & np.isin(rows @ [count, 1], joined))
 
 
 def _may_touch(numbering: Numbering, template: int, links: Array) -> npt.NDArray[np.bool_]:

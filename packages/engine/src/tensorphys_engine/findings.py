@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,19 +111,22 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
     ("materials", "compliant_stiffness", _nonzero, "compliant contact is not simulated; contacts are rigid"),
     ("materials", "torsional_friction", _nonzero, "torsional friction is not simulated"),
     ("materials", "rolling_friction", _nonzero, "rolling friction is not simulated"),
-    ("joints", "break_force", _finite, "joints do not break"),
-    ("joints", "break_torque", _finite, "joints do not break"),
-    ("joints", "min_distance", _finite, "bounds of the distance of the joint's frames are not applied"),
-    ("joints", "max_distance", _finite, "bounds of the distance of the joint's frames are not applied"),
+    ("joints", "break_force", _finite, "joints of articulation trees do not break"),
+    ("joints", "break_torque", _finite, "joints of articulation trees do not break"),
+    ("joints", "min_distance", _finite, "a joint of an articulation tree has no bounds of distance"),
+    ("joints", "max_distance", _finite, "a joint of an articulation tree has no bounds of distance"),
     ("joints", "friction_coefficient", _nonzero, "joint friction is not simulated"),
     ("axes", "static_friction", _nonzero, "joint friction is not simulated"),
     ("axes", "dynamic_friction", _nonzero, "joint friction is not simulated"),
     ("axes", "viscous_friction", _nonzero, "viscous joint friction is not simulated"),
-    ("axes", "limit_stiffness", _nonzero, "soft limits are not simulated; the limit is hard"),
+    ("axes", "limit_stiffness", _nonzero, "limits of articulation trees are hard"),
     ("axes", "limit_restitution", _nonzero, "limits do not bounce"),
-    ("mimic_joints", "enabled", _nonzero, "mimic joints are not simulated; the joint moves freely"),
-    ("fixed_tendons", "enabled", _nonzero, "fixed tendons are not simulated"),
-    ("spatial_tendons", "enabled", _nonzero, "spatial tendons are not simulated"),
+    *(
+        (table, column, _nonzero, f"the {name} of tendons is not simulated")
+        for table in ("fixed_tendons", "spatial_tendons")
+        for column, name in (("dead_band", "dead band"), ("friction", "friction"), ("armature", "armature"))
+    ),
+    ("fixed_tendons", "max_force", _finite, "the tension of a tendon has no bound"),
     ("axes", "has_envelope", _nonzero, "the performance envelope of the drive is not applied"),
     ("axes", "effort_limit", _finite, "the effort limit is not applied to actuation forces"),
 )
@@ -145,10 +148,26 @@ _UNUSED_SETTINGS: tuple[tuple[str, object, str], ...] = (
 )
 
 
-def note_unused_columns(scene: Scene, findings: Findings) -> None:
+# Of these columns the simulation uses what joints outside of articulation trees have.
+_IN_TREES = frozenset(
+    (
+        *(("joints", name) for name in ("break_force", "break_torque", "min_distance", "max_distance")),
+        ("axes", "limit_stiffness"),
+    )
+)
+
+
+def note_unused_columns(
+    scene: Scene, findings: Findings, tree_joints: Sequence[npt.NDArray[np.bool_]]
+) -> None:
     """Add a finding for each authored value that the simulation does not use.
 
     A template is reported under the path of its first environment.
+
+    Args:
+        scene: The scene.
+        findings: Takes the findings.
+        tree_joints: For each template, whether each joint is one of an articulation tree.
     """
     for name, silent, text in _UNUSED_SETTINGS:
         if getattr(scene.settings, name) != silent:
@@ -158,9 +177,9 @@ def note_unused_columns(scene: Scene, findings: Findings) -> None:
         users = np.flatnonzero(environment_template == index)
         if users.size:
             prefix = scene.environments.path[int(users[0])]
-            _note_template(template, prefix, findings)
+            _note_template(template, prefix, findings, tree_joints[index])
             _omit_soft(template, prefix, findings)
-    _note_template(scene.shared, "", findings)
+    _note_template(scene.shared, "", findings, np.zeros(0, bool))
 
 
 def _omit_soft(template: Template, prefix: str, findings: Findings) -> None:
@@ -172,9 +191,14 @@ def _omit_soft(template: Template, prefix: str, findings: Findings) -> None:
             findings.omit("deformables and particles, left out", prefix + path, text)
 
 
-def _note_template(template: Template, prefix: str, findings: Findings) -> None:
+def _note_template(
+    template: Template, prefix: str, findings: Findings, in_tree: npt.NDArray[np.bool_]
+) -> None:
     for table_name, column, counts, text in _UNUSED:
         table = getattr(template, table_name)
         counted = counts(getattr(table, column))
-        for row in np.flatnonzero(counted.any(axis=tuple(range(1, counted.ndim)))):
+        unused = counted.any(axis=tuple(range(1, counted.ndim)))
+        if (table_name, column) in _IN_TREES:
+            unused &= in_tree if table_name == "joints" else in_tree[table.joint]
+        for row in np.flatnonzero(unused):
             findings.note(prefix + table.path[row], text)

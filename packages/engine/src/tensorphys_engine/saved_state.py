@@ -9,7 +9,7 @@ from typing import Any
 import warp as wp
 
 from tensorphys_contact import Model as ContactModel
-from tensorphys_dynamics import DOF_COLUMNS, LINK_COLUMNS, Control, Model, Solver, State
+from tensorphys_dynamics import DOF_COLUMNS, LINK_COLUMNS, Control, JointModel, Model, Solver, State
 from tensorphys_engine.errors import StepError
 
 _CONTROL = ("position_target", "velocity_target", "actuation", "link_force", "link_torque")
@@ -45,10 +45,11 @@ class SavedState:
     step_count: int
 
 
-def state_arrays(state: State, control: Control) -> dict[str, Any]:
+def state_arrays(state: State, control: Control, joints: JointModel) -> dict[str, Any]:
     """Arrays of state and inputs that the next step reads, warm starts aside."""
     result = {f"state.{name}": getattr(state, name) for name in state.names}
-    return result | {f"control.{name}": getattr(control, name) for name in _CONTROL}
+    result |= {f"control.{name}": getattr(control, name) for name in _CONTROL}
+    return result | {f"joints.{name}": array for name, array in joints.state_arrays().items()}
 
 
 def parameter_arrays(model: Model, contact_model: ContactModel, solver: Solver) -> dict[str, Any]:
@@ -56,6 +57,7 @@ def parameter_arrays(model: Model, contact_model: ContactModel, solver: Solver) 
     result = {f"link_{name}": getattr(model, f"link_{name}") for name in LINK_COLUMNS}
     result |= {f"dof_{name}": getattr(model, f"dof_{name}") for name in DOF_COLUMNS}
     result |= {f"shape_{name}": getattr(contact_model, name) for name in _CONTACT_PARAMETERS}
+    result |= solver.joints.parameter_arrays()
     return result | {"gravity": model.gravity, "bounce_threshold": solver.bounce_threshold}
 
 

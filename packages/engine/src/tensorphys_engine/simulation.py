@@ -67,6 +67,7 @@ class Simulation:
         scene: The scene that was built.
         device: Warp device of all arrays.
         model: Constants of the dynamics; arrays may be written between steps.
+        joints: Joints outside of trees, couplings and tendons; ``joints.model`` has their parameters.
         state, control: State and inputs of the dynamics.
         solver: Solver; holds the contact impulses of the last step.
         loads: Accelerations of links and loads of joints in the last step.
@@ -103,8 +104,7 @@ class Simulation:
                 none is authored.
             velocity_passes: Passes without position bias; default the largest authored velocity iteration count,
                 at least 1.
-            ignore_unsupported: Whether joints that are not supported are left out, with a warning, instead of
-                an error.
+            ignore_unsupported: Whether what is not supported is left out, with a warning, instead of an error.
             on_overflow: What happens when contacts do not fit their buffers: ``"grow"`` them, ``"raise"``
                 :class:`ContactOverflowError`, or ``"warn"`` and go on with the deepest contacts.
             strict: Whether every step is looked at, and repeated from its start after growth, so that no step
@@ -123,6 +123,7 @@ class Simulation:
         built = build_scene(scene, findings, device=self.device)
         self.scene = scene
         self.model, self.contact_model = built.model, built.contact_model
+        self.joints = built.joints
         self.directory = Directory(built.numbering)
         self.state: State = State(self.model)
         self.control: Control = Control(self.model)
@@ -141,8 +142,9 @@ class Simulation:
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
         self._use_graph = use_graph
         self._write_initial(built)
+        self.joints.rest_where_it_starts(self.state.link_pose.numpy())
         note_moved_links(built.numbering, self.state.link_pose.numpy(), findings)
-        self._initial_state = copies(state_arrays(self.state, self.control))
+        self._initial_state = copies(self._state_arrays)
         self._initial_parameters = copies(self._parameters)
         self.findings = scene.findings + findings.entries
         findings.warn(stacklevel=2)
@@ -155,6 +157,7 @@ class Simulation:
             self.state,
             self.control,
             contacts,
+            joints=self.joints.model,
             substeps=self.substeps,
             velocity_passes=self.velocity_passes,
             time_step=self._dt,
@@ -172,7 +175,11 @@ class Simulation:
     @property
     def _stepped(self) -> dict[str, Any]:
         """Arrays that a step changes and the next one reads."""
-        return state_arrays(self.state, self.control) | self.solver.warm_start()
+        return self._state_arrays | self.solver.warm_start()
+
+    @property
+    def _state_arrays(self) -> dict[str, Any]:
+        return state_arrays(self.state, self.control, self.joints.model)
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -377,7 +384,7 @@ class Simulation:
             parameters: Whether masses, gains, limits, materials and gravity are copied, too.
         """
         return SavedState(
-            state=copies(state_arrays(self.state, self.control)),
+            state=copies(self._state_arrays),
             warm_start=copies(self.solver.warm_start()),
             slot_start=self.contacts.slot_start,
             parameters=copies(self._parameters) if parameters else {},
@@ -394,7 +401,7 @@ class Simulation:
         Raises:
             StepError: If it is of another scene.
         """
-        state = state_arrays(self.state, self.control)
+        state = self._state_arrays
         check_match(state, saved.state)
         if saved.parameters:
             check_match(self._parameters, saved.parameters)
@@ -420,7 +427,7 @@ class Simulation:
         Args:
             parameters: Whether masses, gains, limits, materials and gravity go back, too.
         """
-        overwrite(state_arrays(self.state, self.control), self._initial_state)
+        overwrite(self._state_arrays, self._initial_state)
         if parameters:
             overwrite(self._parameters, self._initial_parameters)
         for array in self.solver.warm_start().values():

@@ -141,7 +141,7 @@ class _Planner:
         self._walk_joints(rows, parent, joints)
         dof_link = _ints(joints.dof_link)
         dof_start = _ints(np.searchsorted(dof_link, start))
-        self._refuse_loose_joints(joints.joint_link)
+        self._note_idle_joints(joints.joint_link)
         simulated, shape_link, shape_base = self._shapes(body_link)
         return TemplatePlan(
             types=_types(template, start, dof_start, fixed, parent, joints),
@@ -287,16 +287,13 @@ class _Planner:
                 f"a {kind.name.lower()} joint in an articulation is not supported",
             )
 
-    def _refuse_loose_joints(self, joint_link: IntArray) -> None:
-        joints = self._template.joints
-        loose = joints.enabled & (joint_link < 0) & ((joints.body0 >= 0) | (joints.body1 >= 0))
-        for row in np.flatnonzero(loose):
-            kind = JointType(int(joints.type[row])).name.lower().replace("_", " ")
-            self._findings.refuse(
-                "joints outside of articulations, left out",
-                self._path(joints.path[row]),
-                f"a {kind} joint outside of an articulation tree is not supported",
-            )
+    def _note_idle_joints(self, joint_link: IntArray) -> None:
+        """Report joints outside of trees of which neither end can move."""
+        joints, bodies = self._template.joints, self._template.bodies
+        moves = np.append(bodies.enabled & ~bodies.kinematic, False)
+        idle = joints.enabled & (joint_link < 0) & ~moves[joints.body0] & ~moves[joints.body1]
+        for row in np.flatnonzero(idle & ((joints.body0 >= 0) | (joints.body1 >= 0))):
+            self._findings.note(self._path(joints.path[row]), "this joint joins nothing that moves")
 
     def _shapes(self, body_link: IntArray) -> tuple[SimulatedShapes, IntArray, IntArray]:
         shapes = self._template.shapes

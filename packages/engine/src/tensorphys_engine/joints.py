@@ -1,0 +1,394 @@
+"""From the tables of joints, couplings and tendons to the joints of the dynamics, flat over all environments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorphys_dynamics import JointModel, Model
+from tensorphys_engine.findings import Findings
+from tensorphys_engine.layout import Array, IntArray, Layout
+from tensorphys_engine.loose_joints import LooseJoints, displacements, read_loose_joints
+from tensorphys_engine.numbering import Numbering
+from tensorphys_scene import JointType, Template
+from tensorphys_spatial import transform_point
+
+_TENDON = ("stiffness", "damping", "limit_stiffness", "offset", "enabled")
+
+
+@dataclass(frozen=True)
+class SceneJoints:
+    """Joints beside the trees, couplings and tendons of a scene.
+
+    Attributes:
+        model: Rows of the solver.
+        loose: Joints outside of trees.
+        fixed_tendons, spatial_tendons: Where the simulated tendons of each environment stand.
+        fixed_tendon_row, spatial_tendon_row: Their rows in the tables of each template.
+        fixed_tendon_articulation, spatial_tendon_articulation: Local articulation of each of these rows.
+        unstretched: Flat leaf attachments whose rest length is that at the start.
+        attachment: Columns of the attachments of spatial tendons.
+    """
+
+    model: JointModel
+    loose: LooseJoints
+    fixed_tendons: Layout
+    spatial_tendons: Layout
+    fixed_tendon_row: tuple[IntArray, ...]
+    spatial_tendon_row: tuple[IntArray, ...]
+    fixed_tendon_articulation: tuple[IntArray, ...]
+    spatial_tendon_articulation: tuple[IntArray, ...]
+    unstretched: Array
+    attachment: dict[str, Array]
+
+    def rest_where_it_starts(self, link_pose: Array) -> None:
+        """Give leaves without an authored rest length that which they have now.
+
+        Args:
+            link_pose: Poses of all links at the start, shape [links, 7].
+        """
+        if not self.unstretched.any():
+            return
+        a = self.attachment
+        point = transform_point(link_pose[a["link"]].astype(float), a["position"])
+        parent = np.where(a["parent"] >= 0, a["parent"], np.arange(len(point)))
+        length = a["gearing"] * np.linalg.norm(point - point[parent], axis=1)
+        for row in np.flatnonzero(a["parent"] >= 0):
+            length[row] += length[parent[row]]
+        leaves = np.flatnonzero(a["leaf"])
+        total = length[leaves] + self.model.spatial_tendon_offset.numpy()[a["tendon"][leaves]]
+        rest = np.where(self.unstretched[leaves], total, a["rest_length"][leaves])
+        self.model.leaf_rest_length.assign(rest.astype(np.float32))
+
+
+def build_joints(numbering: Numbering, model: Model, dof_position: Array, findings: Findings) -> SceneJoints:
+    """Joints beside the trees, couplings and tendons of a scene.
+
+    Args:
+        numbering: Flat numbers.
+        model: Model of the trees.
+        dof_position: Positions of all degrees of freedom at the start.
+        findings: Takes what is left out.
+    """
+    loose = read_loose_joints(numbering, findings)
+    dof_of_axis = tuple(_dof_of_axis(t, numbering) for t in range(len(numbering.plans)))
+    gears = _Gears(numbering, loose, dof_of_axis, dof_position, findings)
+    mimic = _mimic_columns(numbering, dof_of_axis, findings)
+    coupled = gears.mimics
+    if len(coupled["dof"]):
+        mimic = {name: np.concatenate((values, coupled[name])) for name, values in mimic.items()}
+        dof_environment = numbering.dofs.environment
+        order = np.argsort(dof_environment[mimic["dof"]], kind="stable")
+        mimic = {name: values[order] for name, values in mimic.items()}
+    fixed_rows = tuple(
+        _fixed_tendon_rows(numbering, t, dof_of_axis[t], findings) for t in range(len(dof_of_axis))
+    )
+    fixed_layout = _layout(numbering, fixed_rows)
+    spatial_rows = tuple(_spatial_tendon_rows(numbering, t, findings) for t in range(len(dof_of_axis)))
+    spatial_layout = _layout(numbering, spatial_rows)
+    attachment = _attachment_columns(numbering, spatial_rows, spatial_layout)
+    unstretched = np.isnan(attachment["rest_length"])
+    attachment["rest_length"] = np.where(unstretched, 0.0, attachment["rest_length"])
+    joints = JointModel(
+        model,
+        joint=loose.columns,
+        mimic=mimic,
+        gear=gears.gears,
+        fixed_tendon=_tendon_columns(
+            numbering, "fixed_tendons", fixed_rows, fixed_layout, (*_TENDON, "lower", "upper", "rest_length")
+        ),
+        fixed_tendon_axis=_tendon_axes(numbering, fixed_rows, fixed_layout, dof_of_axis),
+        spatial_tendon=_tendon_columns(numbering, "spatial_tendons", spatial_rows, spatial_layout, _TENDON),
+        attachment=attachment,
+    )
+    return SceneJoints(
+        model=joints,
+        loose=loose,
+        fixed_tendons=fixed_layout,
+        spatial_tendons=spatial_layout,
+        fixed_tendon_row=fixed_rows,
+        spatial_tendon_row=spatial_rows,
+        fixed_tendon_articulation=tuple(
+            _articulation_of_fixed(numbering, t, fixed_rows[t], dof_of_axis[t])
+            for t in range(len(fixed_rows))
+        ),
+        spatial_tendon_articulation=tuple(
+            _articulation_of_spatial(numbering, t, spatial_rows[t]) for t in range(len(spatial_rows))
+        ),
+        unstretched=unstretched,
+        attachment=attachment,
+    )
+
+
+def _dof_of_axis(template: int, numbering: Numbering) -> IntArray:
+    """Local degree of freedom of each row in ``axes``, −1 outside of trees."""
+    plan = numbering.plans[template]
+    result = np.full(numbering.scene.templates[template].axes.count, -1, np.int32)
+    result[plan.dof_axis_row] = np.arange(len(plan.dof_axis_row))
+    return result
+
+
+def _layout(numbering: Numbering, rows: tuple[IntArray, ...]) -> Layout:
+    return Layout(numbering.scene.environments.template, [len(r) for r in rows])
+
+
+def _prefix(numbering: Numbering, template: int) -> str:
+    users = numbering.links.members(template)
+    return numbering.scene.environments.path[int(users[0])] if users.size else ""
+
+
+def _articulation_of_dof(numbering: Numbering, template: int, dof: Array) -> Array:
+    start = numbering.plans[template].articulation_dof_start
+    return np.searchsorted(start, dof, side="right") - 1
+
+
+def _mimic_columns(
+    numbering: Numbering, dof_of_axis: tuple[IntArray, ...], findings: Findings
+) -> dict[str, Array]:
+    rows = []
+    for t, template in enumerate(numbering.scene.templates):
+        table, prefix = template.mimic_joints, _prefix(numbering, t)
+        own, other = dof_of_axis[t][table.axis], dof_of_axis[t][table.reference]
+        fits = (own >= 0) & (other >= 0)
+        fits &= _articulation_of_dof(numbering, t, own) == _articulation_of_dof(numbering, t, other)
+        for row in np.flatnonzero(~fits):
+            findings.omit(
+                "mimic joints between joints of no common articulation, left out",
+                prefix + table.path[row],
+                "a mimic joint couples degrees of freedom of one articulation; left out",
+            )
+        rows.append(np.flatnonzero(fits).astype(np.int32))
+    layout = _layout(numbering, tuple(rows))
+    dofs = numbering.dofs
+    columns: dict[str, Array] = {}
+    for name, source in (("dof", "axis"), ("reference", "reference")):
+        parts = [
+            dof_of_axis[t][getattr(template.mimic_joints, source)[rows[t]]] + dofs.first(t)
+            for t, template in enumerate(numbering.scene.templates)
+        ]
+        columns[name] = layout.fill(parts, np.int64)
+    for name in ("gearing", "offset", "natural_frequency", "damping_ratio", "enabled"):
+        parts = [numbering.columns(t, f"mimic_joints.{name}")[:, rows[t]] for t in range(len(rows))]
+        columns[name] = layout.fill(parts, np.float64)
+    return columns
+
+
+class _Gears:
+    """Gear and rack joints: mimic joints where both hinges are in one tree, gears where both are outside.
+
+    Attributes:
+        mimics, gears: Columns for `tensorphys_dynamics.JointModel`.
+    """
+
+    def __init__(
+        self,
+        numbering: Numbering,
+        loose: LooseJoints,
+        dof_of_axis: tuple[IntArray, ...],
+        dof_position: Array,
+        findings: Findings,
+    ) -> None:
+        self._numbering, self._loose, self._findings = numbering, loose, findings
+        self._dof_of_axis, self._position = dof_of_axis, dof_position
+        names = ("dof", "reference", "gearing", "offset", "natural_frequency", "damping_ratio", "enabled")
+        mimics: dict[str, list[Array]] = {name: [] for name in names}
+        gears: dict[str, list[Array]] = {
+            name: [] for name in ("joint0", "joint1", "axis0", "axis1", "factor0", "factor1", "offset")
+        }
+        has_gears = any(template.joint_couplings.count for template in numbering.scene.templates)
+        self._displacement = displacements(numbering, loose) if has_gears else np.zeros((0, 6))
+        for t, template in enumerate(numbering.scene.templates):
+            for row in range(template.joint_couplings.count):
+                self._add(t, template, row, mimics, gears)
+        self.mimics = {name: np.concatenate([*parts, np.zeros(0)]) for name, parts in mimics.items()}
+        self.gears = {name: np.concatenate([*parts, np.zeros(0)]) for name, parts in gears.items()}
+        for table, key in (
+            (self.mimics, ("dof", "reference")),
+            (self.gears, ("joint0", "joint1", "axis0", "axis1")),
+        ):
+            for name in key:
+                table[name] = table[name].astype(np.int64)
+        order = np.argsort(self.gears["joint0"], kind="stable")
+        self.gears = {name: values[order] for name, values in self.gears.items()}
+
+    def _add(
+        self,
+        t: int,
+        template: Template,
+        row: int,
+        mimics: dict[str, list[Array]],
+        gears: dict[str, list[Array]],
+    ) -> None:
+        table, joints = template.joint_couplings, template.joints
+        own = int(table.joint[row])
+        hinges = [int(table.joint0[row]), int(table.joint1[row])]
+        if not joints.enabled[own]:
+            return
+        axis_rows = [np.flatnonzero(template.axes.joint == hinge) for hinge in hinges]
+        if min(hinges) < 0 or any(len(rows) != 1 for rows in axis_rows):
+            self._leave_out(t, table.path[row], "it couples no two joints with one axis each")
+            return
+        first, second = (int(rows[0]) for rows in axis_rows)
+        ratio = self._numbering.columns(t, "joint_couplings.ratio")[:, row]
+        rack = int(joints.type[own]) == JointType.RACK_AND_PINION
+        bodies = (int(joints.body0[own]), int(joints.body1[own]))
+        signs = [-1.0 if int(joints.body0[h]) == b >= 0 else 1.0 for h, b in zip(hinges, bodies, strict=True)]
+        # gear: ratio · angle 0 + angle 1; rack: angle − ratio · displacement
+        one = np.ones_like(ratio)
+        factors = (signs[0] * one, -ratio * signs[1]) if rack else (ratio * signs[0], signs[1] * one)
+        dofs = [int(self._dof_of_axis[t][axis]) for axis in (first, second)]
+        places = [np.flatnonzero(self._loose.rows[t] == hinge) for hinge in hinges]
+        members = self._numbering.links.members(t)
+        shape = (len(members),)
+        factors = tuple(np.broadcast_to(f, shape) for f in factors)
+        if min(dofs) >= 0 and len(set(_articulation_of_dof(self._numbering, t, np.array(dofs)))) == 1:
+            flat = [dof + self._numbering.dofs.first(t)[:, 0] for dof in dofs]
+            gearing = factors[1] / factors[0]
+            start = [self._position[f] for f in flat]
+            values = (flat[0], flat[1], gearing, -start[0] - gearing * start[1], 0.0, 0.0, 1.0)
+            for name, value in zip(mimics, values, strict=True):
+                mimics[name].append(np.broadcast_to(value, shape))
+        elif all(len(place) for place in places):
+            flat = [int(p[0]) + self._loose.layout.first(t)[:, 0] for p in places]
+            axes = [int(template.axes.axis[axis]) for axis in (first, second)]
+            start = [self._displacement[f, axis] for f, axis in zip(flat, axes, strict=True)]
+            offset = -factors[0] * start[0] - factors[1] * start[1]
+            for name, value in zip(gears, (*flat, *axes, *factors, offset), strict=True):
+                gears[name].append(np.broadcast_to(value, shape))
+        else:
+            self._leave_out(
+                t, table.path[row], "one of its joints is in an articulation and the other is not"
+            )
+
+    def _leave_out(self, template: int, path: str, why: str) -> None:
+        self._findings.omit(
+            "gear and rack joints, left out",
+            _prefix(self._numbering, template) + path,
+            f"this gear or rack joint is left out: {why}",
+        )
+
+
+def _fixed_tendon_rows(
+    numbering: Numbering, template: int, dof_of_axis: IntArray, findings: Findings
+) -> IntArray:
+    """Rows of fixed tendons over degrees of freedom of one articulation."""
+    tables = numbering.scene.templates[template]
+    axes, tendons = tables.fixed_tendon_axes, tables.fixed_tendons
+    dof = dof_of_axis[axes.axis]
+    articulation = _articulation_of_dof(numbering, template, dof)
+    rows = []
+    for row in range(tendons.count):
+        own = axes.tendon == row
+        if own.any() and (dof[own] >= 0).all() and len(set(articulation[own])) == 1:
+            rows.append(row)
+        else:
+            findings.omit(
+                "fixed tendons over no common articulation, left out",
+                _prefix(numbering, template) + tendons.path[row],
+                "a fixed tendon runs over degrees of freedom of one articulation; left out",
+            )
+    return np.array(rows, np.int32)
+
+
+def _articulation_of_fixed(
+    numbering: Numbering, template: int, rows: IntArray, dof_of_axis: IntArray
+) -> IntArray:
+    axes = numbering.scene.templates[template].fixed_tendon_axes
+    first = np.array([int(np.argmax(axes.tendon == row)) for row in rows], np.int64)
+    dof = dof_of_axis[axes.axis[first]] if len(rows) else np.zeros(0, np.int32)
+    return _articulation_of_dof(numbering, template, dof).astype(np.int32)
+
+
+def _articulation_of_spatial(numbering: Numbering, template: int, rows: IntArray) -> IntArray:
+    table, plan = numbering.scene.templates[template].tendon_attachments, numbering.plans[template]
+    first = np.array([int(np.argmax(table.tendon == row)) for row in rows], np.int64)
+    link = plan.body_link[table.body[first]] if len(rows) else np.zeros(0, np.int32)
+    return np.asarray(plan.link_articulation[link], np.int32)
+
+
+def _spatial_tendon_rows(numbering: Numbering, template: int, findings: Findings) -> IntArray:
+    """Rows of spatial tendons over simulated bodies."""
+    tables = numbering.scene.templates[template]
+    table, tendons, plan = tables.tendon_attachments, tables.spatial_tendons, numbering.plans[template]
+    rows = []
+    for row in range(tendons.count):
+        own = table.tendon == row
+        if (plan.body_link[table.body[own]] >= 0).all() and table.leaf[own].any():
+            rows.append(row)
+        else:
+            findings.omit(
+                "spatial tendons over no simulated bodies, left out",
+                _prefix(numbering, template) + tendons.path[row],
+                "a spatial tendon runs from a root to leaves on simulated bodies; left out",
+            )
+    return np.array(rows, np.int32)
+
+
+def _tendon_columns(
+    numbering: Numbering, table: str, rows: tuple[IntArray, ...], layout: Layout, names: tuple[str, ...]
+) -> dict[str, Array]:
+    return {
+        name: layout.fill(
+            [numbering.columns(t, f"{table}.{name}")[:, r] for t, r in enumerate(rows)], np.float64
+        )
+        for name in names
+    }
+
+
+def _members(table_tendon: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Rows of a table that belong to the chosen tendons, by tendon, and the place of their tendon among these."""
+    place = np.full(int(table_tendon.max(initial=-1)) + 1, -1)
+    place[rows] = np.arange(len(rows))
+    chosen = np.flatnonzero(place[table_tendon] >= 0)
+    chosen = chosen[np.argsort(place[table_tendon[chosen]], kind="stable")]
+    return chosen.astype(np.int32), place[table_tendon[chosen]].astype(np.int32)
+
+
+def _tendon_axes(
+    numbering: Numbering, rows: tuple[IntArray, ...], tendons: Layout, dof_of_axis: tuple[IntArray, ...]
+) -> dict[str, Array]:
+    templates = numbering.scene.templates
+    chosen = [_members(template.fixed_tendon_axes.tendon, rows[t]) for t, template in enumerate(templates)]
+    layout = _layout(numbering, tuple(c[0] for c in chosen))
+    dof = [
+        dof_of_axis[t][template.fixed_tendon_axes.axis[chosen[t][0]]] + numbering.dofs.first(t)
+        for t, template in enumerate(templates)
+    ]
+    columns = {
+        "tendon": layout.fill([c[1] + tendons.first(t) for t, c in enumerate(chosen)], np.int64),
+        "dof": layout.fill(dof, np.int64),
+    }
+    for name in ("gearing", "force_coefficient"):
+        parts = [numbering.columns(t, f"fixed_tendon_axes.{name}")[:, c[0]] for t, c in enumerate(chosen)]
+        columns[name] = layout.fill(parts, np.float64)
+    return columns
+
+
+def _attachment_columns(
+    numbering: Numbering, rows: tuple[IntArray, ...], tendons: Layout
+) -> dict[str, Array]:
+    templates = numbering.scene.templates
+    chosen = [_members(template.tendon_attachments.tendon, rows[t]) for t, template in enumerate(templates)]
+    layout = _layout(numbering, tuple(c[0] for c in chosen))
+    links, parents = [], []
+    for t, template in enumerate(templates):
+        table, picked = template.tendon_attachments, chosen[t][0]
+        links.append(numbering.plans[t].body_link[table.body[picked]] + numbering.links.first(t))
+        place = np.full(table.count + 1, -1)
+        place[picked] = np.arange(len(picked))
+        local = place[table.parent[picked]]
+        parents.append(np.where(local >= 0, local + layout.first(t), -1))
+    columns = {
+        "tendon": layout.fill([c[1] + tendons.first(t) for t, c in enumerate(chosen)], np.int64),
+        "link": layout.fill(links, np.int64),
+        "parent": layout.fill(parents, np.int64),
+    }
+    for name, shape in (
+        ("position", (3,)),
+        *((n, ()) for n in ("gearing", "leaf", "rest_length", "lower", "upper")),
+    ):
+        parts = [numbering.columns(t, f"tendon_attachments.{name}")[:, c[0]] for t, c in enumerate(chosen)]
+        columns[name] = layout.fill(parts, np.float64, shape)
+    columns["leaf"] = columns["leaf"].astype(np.int64)
+    return columns
