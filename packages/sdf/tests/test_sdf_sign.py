@@ -10,12 +10,28 @@ import pytest
 import tensorphys_sdf as ts
 from tensorphys_sdf._reference import signed_distances
 from tensorphys_sdf.mesh import winding_number_reference
-from tensorphys_sdf.testing import box_mesh, damaged_mesh, join_meshes, knot_mesh, sphere_mesh, torus_mesh
+from tensorphys_sdf.testing import (
+    box_mesh,
+    damaged_mesh,
+    join_meshes,
+    knot_mesh,
+    slotted_mesh,
+    sphere_mesh,
+    torus_mesh,
+)
 
 RESOLUTION = 32
 MESHES = {
     "torus": lambda: torus_mesh(bumps=0.1, around=20, along=40),
     "knot": lambda: knot_mesh(around=12, along=96),
+}
+
+
+SIGN_MESHES = {
+    **MESHES,
+    "slot": lambda: slotted_mesh(),
+    "box": lambda: box_mesh(cuts=8),
+    "sphere": lambda: sphere_mesh(cuts=12),
 }
 
 
@@ -25,10 +41,12 @@ def random_points(vertices: np.ndarray, count: int = 20_000) -> np.ndarray:
     return np.random.default_rng(0).uniform(low - room, high + room, (count, 3)).astype(np.float32)
 
 
-def quiet_field(vertices: np.ndarray, triangles: np.ndarray, device: str) -> ts.SignedDistanceField:
+def quiet_field(
+    vertices: np.ndarray, triangles: np.ndarray, device: str, *, resolution: int = RESOLUTION
+) -> ts.SignedDistanceField:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ts.SdfWarning)
-        parameters = ts.FieldParameters(resolution=RESOLUTION)
+        parameters = ts.FieldParameters(resolution=resolution)
         return ts.field_from_mesh(vertices, triangles, parameters=parameters, device=device)
 
 
@@ -52,42 +70,61 @@ DAMAGE = {
 }
 
 
-@pytest.mark.parametrize("name", MESHES)
+def judged_points(
+    mesh: tuple[np.ndarray, np.ndarray], gone: np.ndarray, p: np.ndarray, cell: float
+) -> np.ndarray:
+    """Points farther than two cells from what is missing."""
+    if not len(gone):
+        return np.ones(len(p), dtype=bool)
+    holes = ts.field_from_mesh(
+        mesh[0],
+        gone,
+        sign="unsigned",
+        repair=False,
+        parameters=ts.FieldParameters(resolution=8),
+        device="cpu",
+    )
+    far: np.ndarray = holes.distance(p, mode="exact") > 2.0 * cell
+    assert far.mean() > 0.5
+    return far
+
+
+@pytest.mark.parametrize("name", SIGN_MESHES)
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damaged_copies(device: str, name: str, damage: str) -> None:
-    mesh = MESHES[name]()
+def test_exact_sign_of_damaged_copies(device: str, name: str, damage: str) -> None:
+    mesh = SIGN_MESHES[name]()
     p = random_points(mesh[0])
-    whole = ts.Surface(*mesh, device=device)
-    truth = whole.winding_number(p) > 0.5
+    truth = ts.Surface(*mesh, device=device).winding_number(p) > 0.5
     (vertices, triangles), gone = damaged_mesh(mesh, **DAMAGE[damage], seed=1)
     field = quiet_field(vertices, triangles, device)
-    cell = float(field.grid.layout.fine_cell[0])
-    judged = np.ones(len(p), dtype=bool)
-    if len(gone):
-        holes = ts.field_from_mesh(
-            mesh[0],
-            gone,
-            sign="unsigned",
-            repair=False,
-            parameters=ts.FieldParameters(resolution=8),
-            device=device,
-        )
-        judged = holes.distance(p, mode="exact") > 2.0 * cell
-        assert judged.mean() > 0.5
+    judged = judged_points(mesh, gone, p, float(field.grid.layout.fine_cell[0]))
     assert np.mean(field.inside(p, mode="exact")[judged] == truth[judged]) >= 0.999
-    # a sampled field moves the surface by a fraction of a cell: judge it beyond a tenth of one
-    clear = judged & (np.abs(field.distance(p, mode="exact")) > 0.1 * cell)
-    assert np.mean((field.distance(p) < 0.0)[clear] == truth[clear]) >= 0.999
 
 
-def test_two_copies_that_overlap(device: str) -> None:
-    vertices, triangles = MESHES["torus"]()
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["torus", "knot", "slot"])
+def test_sampled_sign_of_damaged_copies(device: str, name: str) -> None:
+    """5 % of the faces removed, 5 % turned and 10 % doubled in one copy; no point near the surface is left out."""
+    mesh = SIGN_MESHES[name]()
+    p = random_points(mesh[0], 40_000)
+    truth = ts.Surface(*mesh, device=device).winding_number(p) > 0.5
+    (vertices, triangles), gone = damaged_mesh(mesh, **DAMAGE["all"], seed=1)
+    field = quiet_field(vertices, triangles, device, resolution=96)
+    judged = judged_points(mesh, gone, p, float(field.grid.layout.fine_cell[0]))
+    assert np.mean(field.inside(p)[judged] == truth[judged]) >= 0.999
+
+
+@pytest.mark.parametrize("name", ["torus", "slot"])
+def test_two_copies_that_overlap(device: str, name: str) -> None:
+    vertices, triangles = SIGN_MESHES[name]()
     shift = np.array([0.2, 0.1, 0.05])
-    p = random_points(np.concatenate([vertices, vertices + shift]))
+    p = random_points(np.concatenate([vertices, vertices + shift]), 40_000)
     one = ts.Surface(vertices, triangles, device=device)
     truth = (one.winding_number(p) > 0.5) | (one.winding_number(p - shift) > 0.5)
-    field = quiet_field(*join_meshes((vertices, triangles), (vertices + shift, triangles)), device)
+    both = join_meshes((vertices, triangles), (vertices + shift, triangles))
+    field = quiet_field(*both, device, resolution=128)
     assert np.mean(field.inside(p, mode="exact") == truth) >= 0.9999
+    assert np.mean(field.inside(p) == truth) >= 0.999
 
 
 def test_inverted_faces_and_cavities(device: str) -> None:
@@ -218,8 +255,11 @@ def test_what_is_no_mesh(vertices: np.ndarray, triangles: object, message: str) 
 
 
 @pytest.mark.slow
-def test_sampled_sign_at_the_default_resolution(device: str) -> None:
-    vertices, triangles = MESHES["torus"]()
+@pytest.mark.parametrize("name", ["torus", "knot", "slot", "sphere"])
+def test_sampled_sign_at_the_default_resolution(device: str, name: str) -> None:
+    vertices, triangles = SIGN_MESHES[name]()
     field = ts.field_from_mesh(vertices, triangles, device=device)
-    p = random_points(vertices, 400_000)
-    assert np.mean(field.inside(p) == field.inside(p, mode="exact")) >= 0.9999
+    p = random_points(vertices, 200_000)
+    exact = field.inside(p, mode="exact")
+    assert 0.01 < exact.mean() < 0.9
+    assert np.mean(field.inside(p) == exact) >= 0.9999
