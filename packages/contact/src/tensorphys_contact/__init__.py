@@ -5,6 +5,8 @@ from .contacts import SLOT_BYTES, Contacts, create_contacts
 from .cooking import BoundingBox, CookingCache, bounding_box, decompose, simplify
 from .errors import (
     ArrayError,
+    CapacityError,
+    CapacityWarning,
     ContactError,
     HullError,
     MeshError,
@@ -17,6 +19,7 @@ from .errors import (
 from .hulls import Hull, cook_hull
 from .meshes import TriangleMesh, cook_height_field, cook_mesh
 from .model import Materials, Model
+from .overflow import Shortage, find_shortages, settle_overflow
 from .pair_search import BroadPhase, PairSearch
 from .pairs import candidate_pairs, replicate_pairs
 from .pipeline import collide
@@ -48,6 +51,8 @@ __all__ = [
     "ArrayError",
     "BoundingBox",
     "BroadPhase",
+    "CapacityError",
+    "CapacityWarning",
     "CombineMode",
     "ContactError",
     "Contacts",
@@ -68,6 +73,7 @@ __all__ = [
     "SdfGeometry",
     "ShapeError",
     "ShapeType",
+    "Shortage",
     "SphereSet",
     "TriangleMesh",
     "UnsupportedPairError",
@@ -92,10 +98,12 @@ __all__ = [
     "decompose",
     "fill_spheres",
     "find_overlaps",
+    "find_shortages",
     "manifold_size",
     "pair_is_supported",
     "replicate_pairs",
     "sdf_of_field",
+    "settle_overflow",
     "simplify",
     "sweep_shapes",
     "update_query_tree",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import warp as wp
 
 from .errors import PairError
-from .pair_search import PairSearch
-from .shapes import PairFamily, ShapeType
+from .shapes import Families, PairFamily, ShapeType
 
-Families = Mapping[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]
+if TYPE_CHECKING:
+    from .pair_search import PairSearch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +33,6 @@ class PairLayout:
     key: npt.NDArray[np.int32]
     sampled_shapes: npt.NDArray[np.bool_]
     sampled_room: int
-    other_room: int
 
 
 LARGE_ENVIRONMENT = 512
@@ -92,7 +92,6 @@ def lay_out_pairs(
         key=(np.arange(len(home)) - pair_start[home]).astype(np.int32),
         sampled_shapes=_sampled_shapes(wanted, kind),
         sampled_room=int(size_of[code[family_of[code] == PairFamily.SAMPLED]].max(initial=0)),
-        other_room=0,
     )
 
 
@@ -152,7 +151,6 @@ def lay_out_search(
         key=none,
         sampled_shapes=(kind >= ShapeType.SDF) | ((kind != ShapeType.PLANE) & (ShapeType.SDF in present)),
         sampled_room=most[True],
-        other_room=size,
     )
 
 
@@ -222,3 +220,21 @@ def _items(
     copies = len(kind) + home[:, None].astype(np.int64) * len(shared) + row[ordered]
     rows = np.where(environment[ordered] < 0, copies, ordered)
     return np.concatenate([ordered, rows], axis=1).astype(np.int32)
+
+
+def put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:
+    """Device arrays of a layout by their names in :class:`~tensorphys_contact.Model`."""
+    return {
+        "pair_start": put(layout.pair_start, wp.int32),
+        "pair_shape0": put(layout.shapes[:, 0], wp.int32),
+        "pair_shape1": put(layout.shapes[:, 1], wp.int32),
+        "pair_environment": put(layout.environment, wp.int32),
+        "pair_key": put(layout.key, wp.int32),
+        "pair_item": put(layout.item, wp.vec4i),
+        "slot_start": put(layout.slot_start, wp.int32),
+        "family_pairs": {k: put(v, wp.int32) for k, v in layout.family_pairs.items()},
+        "unsupported_pairs": layout.unsupported,
+        "environment_capacity": layout.environment_capacity,
+        "chunk_start": None if layout.chunk_start is None else put(layout.chunk_start, wp.int32),
+        "chunk_pair": None if layout.chunk_pair is None else put(layout.chunk_pair, wp.int32),
+    }

@@ -24,7 +24,7 @@ from ._columns import (
     scaled_surfaces,
     vector_of,
 )
-from ._layout import PairLayout, lay_out_pairs, lay_out_search
+from ._layout import lay_out_pairs, lay_out_search, put_layout
 from .errors import MeshError, ShapeError
 from .hulls import Hull, pool_hulls
 from .meshes import TriangleMesh
@@ -201,13 +201,14 @@ def build_model(
                 body=body,
                 environment=environment,
                 radius=radius,
+                families=families,
                 device=warp_device,
             )
             if isinstance(pairs, PairSearch)
             else None
         ),
         sampled=None,
-        **_put_layout(layout, put),
+        **put_layout(layout, put),
     )
     if PairFamily.SAMPLED in model.family_pairs:
         geometry = SampledColumns(
@@ -219,7 +220,6 @@ def build_model(
             put,
             asked=layout.sampled_shapes,
             room=layout.sampled_room,
-            other_room=layout.other_room,
         )
     return model
 
@@ -238,21 +238,4 @@ def _put_meshes(index: npt.NDArray[np.int64], meshes: Sequence[TriangleMesh], pu
         "shape_fold": put(np.append(start[:-1], 0)[index], wp.int32),
         "triangle_fold": put(folds.astype(np.float32), wp.vec3),
         "warp_meshes": built,
-    }
-
-
-def _put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:
-    return {
-        "pair_start": put(layout.pair_start, wp.int32),
-        "pair_shape0": put(layout.shapes[:, 0], wp.int32),
-        "pair_shape1": put(layout.shapes[:, 1], wp.int32),
-        "pair_environment": put(layout.environment, wp.int32),
-        "pair_key": put(layout.key, wp.int32),
-        "pair_item": put(layout.item, wp.vec4i),
-        "slot_start": put(layout.slot_start, wp.int32),
-        "family_pairs": {k: put(v, wp.int32) for k, v in layout.family_pairs.items()},
-        "unsupported_pairs": layout.unsupported,
-        "environment_capacity": layout.environment_capacity,
-        "chunk_start": None if layout.chunk_start is None else put(layout.chunk_start, wp.int32),
-        "chunk_pair": None if layout.chunk_pair is None else put(layout.chunk_pair, wp.int32),
     }

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
+from .errors import ArrayError
 from .model import Model
 
 _SLOT_FIELDS: Final[dict[str, Any]] = {
@@ -105,7 +106,9 @@ class Contacts:
     manifolds: Manifolds
 
 
-def create_contacts(model: Model, *, byte_budget: int | None = None) -> Contacts:
+def create_contacts(
+    model: Model, *, byte_budget: int | None = None, capacity: npt.ArrayLike | None = None
+) -> Contacts:
     """Allocate the contacts of a model.
 
     Without a budget every environment gets a slot for each possible contact of its
@@ -116,18 +119,29 @@ def create_contacts(model: Model, *, byte_budget: int | None = None) -> Contacts
     Args:
         model: Shapes and pairs.
         byte_budget: Largest size of the contact arrays [byte].
+        capacity: Slots of each environment instead, shape [E]; see :func:`settle_overflow` for what happens where
+            they do not suffice.
 
     Returns:
         Contacts with zero counts.
+
+    Raises:
+        ArrayError: capacities of another number of environments, or negative ones.
     """
     wanted = model.environment_capacity
+    if capacity is not None:
+        wanted = np.asarray(capacity, dtype=np.int64)
+        if wanted.shape != (model.environment_count,) or (wanted < 0).any():
+            raise ArrayError(
+                f"capacity: expected {model.environment_count} numbers of at least 0, given {capacity}"
+            )
     total = int(wanted.sum())
     if byte_budget is not None and total * SLOT_BYTES > byte_budget:
         share = max(byte_budget // SLOT_BYTES, 0) / max(total, 1)
         wanted = np.minimum(wanted, np.floor(wanted * share).astype(np.int64))
     start = np.concatenate([[0], np.cumsum(wanted)]).astype(np.int32)
     device = model.device
-    capacity = int(start[-1])
+    total_slots = int(start[-1])
 
     def zeros(count: int, dtype: Any) -> Any:
         return wp.zeros(count, dtype=dtype, device=device)
@@ -136,14 +150,14 @@ def create_contacts(model: Model, *, byte_budget: int | None = None) -> Contacts
         np.arange(model.environment_count, dtype=np.int32), np.diff(start)
     )
     return Contacts(
-        capacity=capacity,
+        capacity=total_slots,
         slot_start=wp.array(start, dtype=wp.int32, device=device),
         count=zeros(model.environment_count, wp.int32),
         required=zeros(model.environment_count, wp.int32),
         overflow=zeros(model.environment_count, wp.int32),
         environment=wp.array(environment, dtype=wp.int32, device=device),
         manifolds=_manifolds(model, zeros),
-        **{name: zeros(capacity, dtype) for name, dtype in _SLOT_FIELDS.items()},
+        **{name: zeros(total_slots, dtype) for name, dtype in _SLOT_FIELDS.items()},
     )
 
 

@@ -37,3 +37,11 @@ class MissingLibraryError(ContactError, ImportError):
 
 class ArrayError(ContactError, ValueError):
     """An array handed to :func:`collide` has the wrong dtype, length or device."""
+
+
+class CapacityError(ContactError, RuntimeError):
+    """A buffer was too small, and its owner wanted to be told."""
+
+
+class CapacityWarning(UserWarning):
+    """A buffer was too small; what did not fit was dropped."""

@@ -11,7 +11,7 @@ import warp as wp
 
 from ._kernels import pair_search as kernels
 from .errors import PairError
-from .shapes import PAIR_FAMILY, PairFamily, ShapeType
+from .shapes import Families, PairFamily, ShapeType
 
 if TYPE_CHECKING:
     from .contacts import Contacts
@@ -50,6 +50,7 @@ class BroadPhase:
         row: int32 [S], row of each shape in ``Model.local_pose``.
         filtered: int64, sorted codes (shape 0 × S + shape 1) of pairs that never touch.
         family_of: int32, kernel family of two shape types, −1 for none.
+        room_of: int32, largest manifold of two shape types.
         lower, upper: vec3 [N], boxes of this step, contact offset and margin included.
         bvh: Tree of these boxes, rebuilt in each step.
         count: int32 [N], pairs found by each shape.
@@ -59,6 +60,8 @@ class BroadPhase:
         required: int32 [2], largest number of pairs that a step wanted, and of those among them that are found by
             samples, sticky.
         overflow: int32 [2], 1 once such pairs were dropped, sticky.
+        request: What was asked for, with the present capacities.
+        families: Kernel family and manifold of each pair of types.
         flag, place, slots: int32 [P], scratch where pairs are found by samples, else empty.
     """
 
@@ -68,6 +71,7 @@ class BroadPhase:
     row: wp.array[wp.int32]
     filtered: wp.array[wp.int64]
     family_of: wp.array[wp.int32]
+    room_of: wp.array[wp.int32]
     lower: wp.array[wp.vec3]
     upper: wp.array[wp.vec3]
     bvh: wp.Bvh
@@ -77,9 +81,16 @@ class BroadPhase:
     order: wp.array[wp.int32]
     required: wp.array[wp.int32]
     overflow: wp.array[wp.int32]
+    request: PairSearch
+    families: Families
     flag: wp.array[wp.int32]
     place: wp.array[wp.int32]
     slots: wp.array[wp.int32]
+
+    @property
+    def sampled_capacity(self) -> int:
+        """Pairs that are found by samples, at most."""
+        return min(self.request.sampled_capacity, self.request.capacity)
 
 
 def make_broad_phase(
@@ -89,6 +100,7 @@ def make_broad_phase(
     body: npt.NDArray[np.int32],
     environment: npt.NDArray[np.int32],
     radius: npt.NDArray[np.floating[Any]],
+    families: Families,
     device: Any,
 ) -> BroadPhase:
     """Allocate the search.
@@ -108,8 +120,10 @@ def make_broad_phase(
     row[environment < 0] = count + np.arange(int((environment < 0).sum()))
     types = max(ShapeType) + 1
     family_of = np.full((types, types), -1, dtype=np.int32)
-    for (low, high), (family, _size) in PAIR_FAMILY.items():
+    room_of = np.zeros((types, types), dtype=np.int32)
+    for (low, high), (family, room) in families.items():
         family_of[low, high] = family_of[high, low] = family
+        room_of[low, high] = room_of[high, low] = room
 
     def put(data: npt.ArrayLike, dtype: Any) -> Any:
         return wp.array(np.ascontiguousarray(data), dtype=dtype, device=device)
@@ -126,6 +140,7 @@ def make_broad_phase(
         row=put(row, wp.int32),
         filtered=put(_filtered_codes(search, body), wp.int64),
         family_of=put(family_of.ravel(), wp.int32),
+        room_of=put(room_of.ravel(), wp.int32),
         lower=lower,
         upper=upper,
         bvh=wp.Bvh(lower, upper),
@@ -135,6 +150,8 @@ def make_broad_phase(
         order=zeros(2 * search.capacity, wp.int32),
         required=zeros(2, wp.int32),
         overflow=zeros(2, wp.int32),
+        request=search,
+        families=families,
         flag=zeros(scratch, wp.int32),
         place=zeros(scratch, wp.int32),
         slots=zeros(scratch, wp.int32),
@@ -239,8 +256,6 @@ def find_pairs(
 
 def _assign_sampled(model: Model, search: BroadPhase, members: Any, contacts: Contacts) -> None:
     """Give the pairs that are found by samples their few places, and all pairs their slots."""
-    sampled = model.sampled
-    assert sampled is not None  # a model with such pairs has their arrays
     capacity = model.pair_count
     wp.launch(
         kernels.flag_family,
@@ -253,7 +268,7 @@ def _assign_sampled(model: Model, search: BroadPhase, members: Any, contacts: Co
     wp.launch(
         kernels.assign_few,
         dim=capacity,
-        inputs=[search.flag, search.place, sampled.room, sampled.other_room],
+        inputs=[search.flag, search.place, search.code, search.room_of, model.shape_type],
         outputs=[
             members,
             search.slots,
@@ -264,3 +279,45 @@ def _assign_sampled(model: Model, search: BroadPhase, members: Any, contacts: Co
         device=model.device,
     )
     wp.utils.array_scan(search.slots, model.slot_start[1:], inclusive=True)
+
+
+def grow_search(model: Model, *, capacity: int, sampled_capacity: int) -> None:
+    """Put arrays for more pairs into a model; those that it had are not written any more.
+
+    Args:
+        model: A model that searches its pairs.
+        capacity, sampled_capacity: As in :class:`PairSearch`; not less than before.
+    """
+    from ._layout import lay_out_search, put_layout
+
+    search = model.search
+    assert search is not None  # the caller has one that overflowed
+    request = dataclasses.replace(search.request, capacity=capacity, sampled_capacity=sampled_capacity)
+    kind = model.shape_type.numpy()
+    layout = lay_out_search(request, kind, model.environment_count, search.families)
+
+    def put(data: npt.ArrayLike, dtype: Any) -> Any:
+        return wp.array(np.ascontiguousarray(data), dtype=dtype, device=model.device)
+
+    def zeros(length: int, dtype: Any) -> Any:
+        return wp.zeros(length, dtype=dtype, device=model.device)
+
+    for name, value in put_layout(layout, put).items():
+        setattr(model, name, value)
+    scratch = capacity if (kind >= ShapeType.SDF).any() else 0
+    model.search = dataclasses.replace(
+        search,
+        request=request,
+        code=zeros(2 * capacity, wp.int64),
+        order=zeros(2 * capacity, wp.int32),
+        required=zeros(2, wp.int32),
+        overflow=zeros(2, wp.int32),
+        flag=zeros(scratch, wp.int32),
+        place=zeros(scratch, wp.int32),
+        slots=zeros(scratch, wp.int32),
+    )
+    if model.sampled is not None:
+        members = len(model.family_pairs[PairFamily.SAMPLED])
+        model.sampled = dataclasses.replace(
+            model.sampled, code=zeros(members * model.sampled.stride, wp.int64)
+        )

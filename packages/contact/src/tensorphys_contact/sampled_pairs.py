@@ -65,8 +65,6 @@ class SampledPairs:
         cells: Cells of the grid of a pair along each axis.
         code: int64 [pairs × cells], deepest contact of each cell; zero between calls.
         table: Stored fields; they live as long as the model.
-        room: Slots of one of these pairs, at most.
-        other_room: Slots of any other pair, where pairs are searched.
     """
 
     columns: Any
@@ -75,8 +73,6 @@ class SampledPairs:
     cells: int
     code: wp.array[wp.int64]
     table: FieldTable
-    room: int
-    other_room: int
 
     @property
     def stride(self) -> int:
@@ -91,7 +87,6 @@ def make_sampled_pairs(
     *,
     asked: npt.NDArray[np.bool_],
     room: int,
-    other_room: int,
 ) -> SampledPairs:
     """Sample the shapes that need it, and put everything on a device.
 
@@ -101,7 +96,6 @@ def make_sampled_pairs(
         put: Makes a device array of an array and a dtype.
         asked: Shapes whose surface is sampled, shape [S].
         room: Largest manifold of the pairs that are found by samples.
-        other_room: Largest manifold of other pairs.
 
     Raises:
         ShapeError: a field on another device.
@@ -144,8 +138,6 @@ def make_sampled_pairs(
         cells=cells,
         code=wp.zeros(member_count * int(DIRECTIONS) * (1 + cells**3), dtype=wp.int64, device=device),
         table=table,
-        room=room,
-        other_room=other_room,
     )
 
 

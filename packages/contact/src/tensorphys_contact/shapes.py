@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+from collections.abc import Mapping
 from typing import Final
 
 from .errors import UnsupportedShapeError
@@ -102,6 +103,10 @@ PAIR_FAMILY: Final[dict[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]] = 
     **{(low, ShapeType.SDF): (PairFamily.SAMPLED, 64) for low in (*MESH_SHAPES, ShapeType.SDF)},
 }
 """(lower type, higher type) → (kernel family, largest manifold)."""
+
+
+Families = Mapping[tuple[ShapeType, ShapeType], tuple[PairFamily, int]]
+"""Kernel family and largest manifold of pairs of types, lower first."""
 
 
 def pair_families(

@@ -303,8 +303,9 @@ def flag_family(
 def assign_few(
     flag: wp.array[wp.int32],
     place: wp.array[wp.int32],
-    slots_few: int,
-    slots_other: int,
+    code: wp.array[wp.int64],
+    room_of: wp.array[wp.int32],
+    shape_type: wp.array[wp.int32],
     # outputs
     members_out: wp.array[wp.int32],
     slots_out: wp.array[wp.int32],
@@ -319,12 +320,18 @@ def assign_few(
     pair = wp.tid()
     places = members_out.shape[0]
     total = place[place.shape[0] - 1]
-    slots = slots_other
+    slots = int(0)
+    if code[pair] != NO_CODE:
+        shape_count = wp.int64(shape_type.shape[0])
+        a = shape_type[int(code[pair] / shape_count)]
+        b = shape_type[int(code[pair] % shape_count)]
+        types = wp.int32(wp.sqrt(float(room_of.shape[0])) + 0.5)
+        slots = room_of[a * types + b]
     if flag[pair] == 1:
-        slots = 0
         if place[pair] <= places:
             members_out[place[pair] - 1] = pair
-            slots = slots_few
+        else:
+            slots = 0
     if pair >= total and pair < places:
         members_out[pair] = -1
     slots_out[pair] = slots

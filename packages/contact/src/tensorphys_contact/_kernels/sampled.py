@@ -24,6 +24,8 @@ wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 # Cells that may compete for the places of a manifold.
 RIVALS = wp.constant(512)
+# Separations below this part of the radius of the smaller shape are as good as none.
+NEAR = wp.constant(2.5e-3)
 
 
 @wp.struct
@@ -270,9 +272,9 @@ def keep_deepest(
 
 @wp.func
 def keep_spread(
-    limit: float, cells: int, first: int, last: int, room: int, taken: int, code_out: wp.array[wp.int64]
+    near: float, cells: int, first: int, last: int, room: int, taken: int, code_out: wp.array[wp.int64]
 ):
-    """Choose among the other cells those that differ most from the chosen ones, touching ones first.
+    """Choose among the other cells those that differ most from the chosen ones, those nearer than ``near`` first.
 
     The choice depends on which cells are in use, not on where in them the contacts are.
     """
@@ -286,7 +288,7 @@ def keep_spread(
         for at in range(first, last):
             code = code_out[at]
             if code > EMPTY and count < RIVALS:
-                if (code_depth(code) >= -0.1 * limit) == (sweep == 0):
+                if (code_depth(code) >= -near) == (sweep == 0):
                     rival[count] = at
                     count += 1
             if code < EMPTY and sweep == 0:
@@ -363,7 +365,8 @@ def keep_contacts(
         last = base + stride
         kept = keep_deepest(c, geometry, samples, cells, base, room, code_out)
         if kept > 0:
-            keep_spread(limit, cells, first, last, room, kept, code_out)
+            near = NEAR * wp.where(c.grid_on_o, c.o.radius, c.f.radius)
+            keep_spread(near, cells, first, last, room, kept, code_out)
             local_f = columns.local_pose[item[2]]
             local_o = columns.local_pose[item[3]]
             q_f = pair_rotation(columns.shape_body[item[0]], body_pose, local_f)
