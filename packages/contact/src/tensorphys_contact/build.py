@@ -124,7 +124,9 @@ def build_model(
         home = np.asarray(body_environment, dtype=np.int32)
         if body_count > len(home):
             raise ShapeError(f"shape_body names body {body_count - 1} of {len(home)} bodies")
-        stray = (body >= 0) & (home[body] != environment)
+        owned = np.flatnonzero(body >= 0)
+        stray = np.zeros(count, dtype=bool)
+        stray[owned] = home[body[owned]] != environment[owned]
         if stray.any():
             index = int(np.argmax(stray))
             raise ShapeError(
