@@ -24,6 +24,7 @@ class FemMeasures:
         stresses: Elastic Cauchy stress [Pa], environment axes, mat33 ``[M]``. Where the dilatation is averaged over
             nodal patches, its pressure is the averaged one.
         von_mises: √(3/2) |dev σ| [Pa], float32 ``[M]``.
+        nodal_forces: Elastic force on each node [N], vec3d ``[N]``.
         kinetic_energy, elastic_energy: Of each body [J], float64 ``[B]``.
         momentum: [kg m/s], vec3d ``[B]``.
         angular_momentum: About the origin of the environment [kg m²/s], vec3d ``[B]``.
@@ -40,6 +41,7 @@ class FemMeasures:
         self.stretches = wp.zeros(elements, dtype=wp.mat33, device=device)
         self.stresses = wp.zeros(elements, dtype=wp.mat33, device=device)
         self.von_mises = wp.zeros(elements, dtype=wp.float32, device=device)
+        self.nodal_forces = wp.zeros(model.node_count, dtype=wp.vec3d, device=device)
         self.kinetic_energy = wp.zeros(bodies, dtype=wp.float64, device=device)
         self.elastic_energy = wp.zeros(bodies, dtype=wp.float64, device=device)
         self.momentum = wp.zeros(bodies, dtype=wp.vec3d, device=device)
@@ -49,6 +51,7 @@ class FemMeasures:
         self._lanes = _LANES if device.is_cuda else 1
         self._work = structs.Work()
         self._work.increment = wp.zeros(model.node_count, dtype=wp.vec3d, device=device)
+        self._work.corner_force = wp.zeros((elements, 4), dtype=wp.vec3d, device=device)
         self._work.energy_gain = wp.zeros(elements, dtype=wp.float64, device=device)
         if model.nodal_dilatation:
             nodes = model.node_count
@@ -56,6 +59,8 @@ class FemMeasures:
             self._work.gradient = wp.zeros(elements, dtype=wp.mat33d, device=device)
             self._work.patch_dilatation = wp.zeros(nodes, dtype=wp.float64, device=device)
             self._work.patch_gain = wp.zeros(nodes, dtype=wp.float64, device=device)
+            self._work.smooth = wp.zeros(elements, dtype=wp.mat33d, device=device)
+            self._work.stress = wp.zeros(elements, dtype=wp.mat33d, device=device)
             self._work.patch_matrix = wp.zeros(nodes, dtype=wp.mat33d, device=device)
         self._work.scheme = wp.full(bodies, 2, dtype=wp.int32, device=device)
 
@@ -74,6 +79,25 @@ class FemMeasures:
             ],
             device=self.model.device,
         )
+
+    def measure_forces(self, state: FemState) -> None:
+        """Write the elastic forces on nodes."""
+        model, work = self.model, self._work
+        work.start = state.position
+        launches: list[tuple[wp.Kernel, int, list[object], list[object]]] = []
+        if model.nodal_dilatation:
+            launch_means(model, work, 0.0)
+            launches += [
+                (kernels.write_stresses, model.element_count, [model.mesh, model.materials], [work]),
+                (kernels.write_mean_stresses, model.node_count, [model.mesh], [work]),
+            ]
+        inputs: list[object] = [model.mesh, model.materials, int(model.nodal_dilatation)]
+        launches += [
+            (kernels.write_forces, model.element_count, inputs, [work]),
+            (kernels.gather_forces, model.node_count, [model.mesh, work], [self.nodal_forces]),
+        ]
+        for kernel, dim, given, outputs in launches:
+            wp.launch(kernel, dim=dim, inputs=given, outputs=outputs, device=model.device)
 
     def measure_bodies(self, state: FemState) -> None:
         """Write the arrays of bodies."""

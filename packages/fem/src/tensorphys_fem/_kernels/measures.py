@@ -3,9 +3,14 @@
 import warp as wp
 
 from tensorphys_fem._kernels.constitutive import lame, stress_damped
-from tensorphys_fem._kernels.elements import element_pressure, gradient_after
+from tensorphys_fem._kernels.elements import (
+    element_pressure,
+    gradient_after,
+    write_element_force,
+    write_smooth_stress,
+)
 from tensorphys_fem._kernels.lanes import group_sum, group_sum3, lane, lane_count
-from tensorphys_fem._kernels.patches import mixed
+from tensorphys_fem._kernels.patches import mixed, patch_mean_matrix
 from tensorphys_fem._kernels.structs import HINGE, TET, TRIANGLE, Materials, Mesh, Work
 from tensorphys_fem._kernels.thin import membrane_stress, plane_stress_lambda
 
@@ -42,6 +47,54 @@ def _piola(mesh: Mesh, materials: Materials, work: Work, patches: int, e: int) -
         smooth = mixed(mesh, materials, work.gradient[e], work.patch_matrix, e)
         return stress_damped(smooth, law, moduli[0], _ZERO) + stress_damped(f, law, _ZERO, pressure)
     return stress_damped(f, law, moduli[0], pressure)
+
+
+@wp.kernel
+def write_stresses(
+    mesh: Mesh,
+    materials: Materials,
+    # outputs
+    work_inout: Work,
+):
+    e = wp.tid()
+    if mesh.element_kind[e] == TET:
+        write_smooth_stress(mesh, materials, work_inout, e)
+
+
+@wp.kernel
+def write_mean_stresses(
+    mesh: Mesh,
+    # outputs
+    work_inout: Work,
+):
+    node = wp.tid()
+    work_inout.patch_matrix[node] = patch_mean_matrix(mesh, work_inout.stress, node)
+
+
+@wp.kernel
+def write_forces(
+    mesh: Mesh,
+    materials: Materials,
+    patches: wp.int32,
+    # outputs
+    work_inout: Work,
+):
+    write_element_force(mesh, materials, work_inout, work_inout.increment, patches, wp.tid())
+
+
+@wp.kernel
+def gather_forces(
+    mesh: Mesh,
+    work: Work,
+    # outputs
+    force_out: wp.array[wp.vec3d],
+):
+    node = wp.tid()
+    total = wp.vec3d()
+    for k in range(mesh.corner_start[node], mesh.corner_start[node + 1]):
+        slot = mesh.corner[k]
+        total += work.corner_force[slot / 4, slot % 4]
+    force_out[node] = total
 
 
 @wp.kernel
