@@ -180,6 +180,25 @@ def bound_spheres(
         )
 
 
+def pooled_spheres(
+    index: npt.NDArray[np.int64], sets: Sequence[SphereSet], size: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+    """Scaled spheres of all sets in a row, each set once for each scale, and the range of each shape."""
+    ranges = np.zeros((len(index), 2), dtype=np.int32)
+    blocks = [np.zeros((0, 4))]
+    known: dict[tuple[int, float], tuple[int, int]] = {}
+    total = 0
+    for shape in np.flatnonzero(index >= 0):
+        key = int(index[shape]), float(size[shape, 0])
+        if key not in known:
+            block = sets[key[0]].spheres * key[1]
+            known[key] = total, total + len(block)
+            blocks.append(block)
+            total += len(block)
+        ranges[shape] = known[key]
+    return np.concatenate(blocks), ranges
+
+
 def scaled_surfaces(
     index: npt.NDArray[np.int64], sdfs: Sequence[SdfGeometry], size: npt.NDArray[np.float64], first: int
 ) -> tuple[npt.NDArray[np.int64], list[TriangleMesh]]:

@@ -20,6 +20,7 @@ from ._columns import (
     normalised_poses,
     numbers_of,
     offsets_of,
+    pooled_spheres,
     rows_of,
     scaled_surfaces,
     vector_of,
@@ -151,6 +152,7 @@ def build_model(
         center[shape], radius[shape] = meshes[mesh_index[shape]].center, meshes[mesh_index[shape]].radius
     bound_spheres(spheres_index, sphere_sets, size, center, radius, half)
     pool = pool_hulls(hulls)
+    spheres, sphere_ranges = pooled_spheres(spheres_index, sphere_sets, size)
     families = pair_families(sdf_limit=sdf_contact_limit, sphere_limit=sphere_contact_limit)
     if isinstance(pairs, PairSearch):
         layout = lay_out_search(pairs, kind, environment_count, families)
@@ -178,6 +180,8 @@ def build_model(
         shape_vertices=put(hull_ranges(hull_index, kind, pool.vertex_start), wp.vec2i),
         shape_faces=put(hull_ranges(hull_index, kind, pool.face_start), wp.vec2i),
         hull_vertex=put(pool.vertex, wp.vec3),
+        shape_spheres=put(sphere_ranges, wp.vec2i),
+        sphere=put(spheres.astype(np.float32), wp.vec4),
         **_put_meshes(mesh_index, meshes, put),
         face_range=put(pool.face_range, wp.vec2i),
         face_normal=put(pool.face_normal, wp.vec3),

@@ -58,6 +58,8 @@ class Model:
         triangle_fold: vec3, fold angles of all triangles, see
             :class:`~tensorphys_contact.TriangleMesh` [rad].
         warp_meshes: The Warp meshes; they live as long as the model.
+        shape_spheres: vec2i [S], first and end index into ``sphere``.
+        sphere: vec4, centre and radius of the spheres of all sets, scaled [length].
         shape_faces: vec2i [S], first and end index into ``face_range``.
         hull_vertex: vec3, vertices of all hulls [length].
         face_range: vec2i, first and end index into ``face_vertex`` of each face of all hulls.
@@ -110,6 +112,8 @@ class Model:
     warp_meshes: tuple[wp.Mesh, ...]
     shape_faces: wp.array[wp.vec2i]
     hull_vertex: wp.array[wp.vec3]
+    shape_spheres: wp.array[wp.vec2i]
+    sphere: wp.array[wp.vec4]
     face_range: wp.array[wp.vec2i]
     face_normal: wp.array[wp.vec3]
     face_vertex: wp.array[wp.int32]

@@ -101,6 +101,8 @@ def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryT
         "shape_vertices",
         "shape_faces",
         "shape_mesh",
+        "shape_spheres",
+        "sphere",
         "hull_vertex",
         "face_range",
         "face_normal",
@@ -197,7 +199,7 @@ def cast_rays(
 ) -> None:
     """Cast rays in one launch; a ray that starts in a solid shape hits it at distance 0.
 
-    Triangle meshes are hit from both sides. Nothing is allocated or waited for.
+    Triangle meshes are hit from both sides; signed distance fields are hit at their surface, and are solid. Nothing is allocated or waited for.
 
     Args:
         model: Shapes.

@@ -106,11 +106,9 @@ def make_sampled_pairs(
         if sdf.field.device != device:
             raise ShapeError(f"sdfs: field {index} is on {sdf.field.device}, the model on {device}")
     table = FieldTable([sdf.field for sdf in columns.sdfs], device=device)
-    spheres, sphere_range = _pooled_spheres(columns)
     geometry = Geometry()
-    for name in ("hull_vertex", "face_range", "face_normal", "face_vertex"):
+    for name in ("hull_vertex", "face_range", "face_normal", "face_vertex", "sphere"):
         setattr(geometry, name, getattr(model, name))
-    geometry.sphere = put(spheres.astype(np.float32), wp.vec4)
     names = ("field_reals", "field_counts", "field_coarse", "field_brick", "field_fine")
     for name, array in zip(names, table.arrays, strict=True):
         setattr(geometry, name, array)
@@ -122,13 +120,13 @@ def make_sampled_pairs(
         "shape_vertices",
         "shape_faces",
         "shape_mesh",
+        "shape_spheres",
         "shape_center",
         "shape_half",
         "shape_radius",
         "local_pose",
     ):
         setattr(device_columns, name, getattr(model, name))
-    device_columns.shape_spheres = put(sphere_range, wp.vec2i)
     device_columns.shape_field = put(columns.sdf, wp.int32)
     cells = _MANY if room > 32 else _FEW
     return SampledPairs(
@@ -139,23 +137,6 @@ def make_sampled_pairs(
         code=wp.zeros(member_count * int(DIRECTIONS) * (1 + cells**3), dtype=wp.int64, device=device),
         table=table,
     )
-
-
-def _pooled_spheres(columns: SampledColumns) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
-    """Scaled spheres of all sets in a row, each set once for each scale, and the range of each shape."""
-    ranges = np.zeros((len(columns.kind), 2), dtype=np.int32)
-    blocks = [np.zeros((0, 4))]
-    known: dict[tuple[int, float], tuple[int, int]] = {}
-    total = 0
-    for shape in np.flatnonzero(columns.spheres >= 0):
-        key = int(columns.spheres[shape]), float(columns.size[shape, 0])
-        if key not in known:
-            block = columns.sphere_sets[key[0]].spheres * key[1]
-            known[key] = total, total + len(block)
-            blocks.append(block)
-            total += len(block)
-        ranges[shape] = known[key]
-    return np.concatenate(blocks), ranges
 
 
 def _put_samples(columns: SampledColumns, asked: npt.NDArray[np.bool_], put: Any) -> Any:

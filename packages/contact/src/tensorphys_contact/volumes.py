@@ -127,7 +127,8 @@ def closest_points(
 ) -> None:
     """Find the shape of least separation within ``limit`` [length], [Q], of each query shape.
 
-    Surfaces of triangle meshes count from both sides. Nothing is allocated or waited for.
+    Surfaces of triangle meshes count from both sides. A shape wholly inside of a signed distance field is as deep as
+    its middle. Nothing is allocated or waited for.
 
     Raises:
         ArrayError: an array of another length than the query shapes.

@@ -5,11 +5,14 @@ import warp as wp
 from .convex import convex_of
 from .gather import body_transform
 from .ray_shapes import convex_span
+from .solid_queries import hit_closed, hit_spheres
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 PLANE = wp.constant(0)
 TRIANGLE_MESH = wp.constant(8)
+SDF = wp.constant(10)
+SPHERES = wp.constant(11)
 
 
 @wp.struct
@@ -22,6 +25,8 @@ class Shapes:
     shape_vertices: wp.array[wp.vec2i]
     shape_faces: wp.array[wp.vec2i]
     shape_mesh: wp.array[wp.uint64]
+    shape_spheres: wp.array[wp.vec2i]
+    sphere: wp.array[wp.vec4]
     hull_vertex: wp.array[wp.vec3]
     face_range: wp.array[wp.vec2i]
     face_normal: wp.array[wp.vec3]
@@ -91,6 +96,10 @@ def hit_row(
         elif d[2] < 0.0:
             distance = -p[2] / d[2]
             normal = wp.vec3(0.0, 0.0, 1.0)
+    elif kind == SPHERES:
+        distance, normal = hit_spheres(shapes.sphere, shapes.shape_spheres[shape], p, d)
+    elif kind == SDF:
+        distance, normal, triangle = hit_closed(shapes.shape_mesh[shape], p, d)
     elif kind >= TRIANGLE_MESH:
         query = wp.mesh_query_ray(shapes.shape_mesh[shape], p, d, longest)
         if query.result:

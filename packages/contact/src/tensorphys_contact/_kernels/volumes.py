@@ -5,8 +5,9 @@ import warp as wp
 from .convex import convex_of
 from .convex_pair import separate
 from .gather import body_transform
-from .rays import PLANE, TRIANGLE_MESH, Shapes, insert_hit
-from .support import CONVEX_HULL, TRIANGLE, Convex, core_radius, support
+from .rays import PLANE, SDF, SPHERES, TRIANGLE_MESH, Shapes, insert_hit
+from .solid_queries import depth_inside
+from .support import CONVEX_HULL, SPHERE, TRIANGLE, Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -166,6 +167,80 @@ def measure_piece(
 
 
 @wp.func
+def inner_point(q: Query, vertex: wp.array[wp.vec3]) -> wp.vec3:
+    """A point of a query shape, in its frame: its middle, or a corner of a hull."""
+    if q.shape.kind == CONVEX_HULL:
+        return vertex[q.shape.first_vertex]
+    return wp.vec3(0.0, 0.0, 0.0)
+
+
+@wp.func
+def measure_surface(
+    shape: int, shapes: Shapes, q: Query, x: wp.transform, r: wp.mat33, t: wp.vec3, d: wp.vec3, swept: int
+):
+    """Value (see :func:`measure_piece`) of a triangle mesh, a height field or the surface of a field."""
+    value = float(wp.inf)
+    normal = wp.vec3()
+    point = wp.vec3()
+    corner = wp.zeros(shape=(3,), dtype=wp.vec3)
+    piece = Convex()
+    piece.kind = TRIANGLE
+    piece.last_vertex = 3
+    reach = wp.where(swept != 0, 0.0, q.limit)
+    low, high = query_box(q, shapes.hull_vertex, x, d * wp.where(swept != 0, q.limit, 0.0), reach)
+    mesh = wp.mesh_get(shapes.shape_mesh[shape])
+    query = wp.mesh_query_aabb(shapes.shape_mesh[shape], low, high)
+    triangle = int(0)
+    while wp.mesh_query_aabb_next(query, triangle):
+        base = mesh.points[mesh.indices[3 * triangle]]
+        corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
+        corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+        longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
+        v, n, p = measure_piece(piece, corner, q, shapes.hull_vertex, r, t - base, longest, d, swept)
+        if v < value:
+            value = v
+            normal = n
+            point = p + base
+    if shapes.shape_type[shape] == SDF:
+        # A shape that is wholly inside touches no triangle.
+        depth, out, on = depth_inside(
+            shapes.shape_mesh[shape], wp.transform_point(x, inner_point(q, shapes.hull_vertex))
+        )
+        if depth < 0.0 and swept != 0:
+            value = 0.0
+            normal = -d
+            point = on
+        elif depth - core_radius(q.shape) < value:
+            value = depth - core_radius(q.shape)
+            normal = out
+            point = on
+    return value, normal, point
+
+
+@wp.func
+def measure_spheres(shape: int, shapes: Shapes, q: Query, r: wp.mat33, t: wp.vec3, d: wp.vec3, swept: int):
+    """Value (see :func:`measure_piece`) of the nearest sphere of a set."""
+    value = float(wp.inf)
+    normal = wp.vec3()
+    point = wp.vec3()
+    piece = Convex()
+    piece.kind = SPHERE
+    span = shapes.shape_spheres[shape]
+    for k in range(span[0], span[1]):
+        ball = shapes.sphere[k]
+        base = wp.vec3(ball[0], ball[1], ball[2])
+        piece.size = wp.vec3(ball[3], 0.0, 0.0)
+        v, n, p = measure_piece(
+            piece, shapes.hull_vertex, q, shapes.hull_vertex, r, t - base, ball[3], d, swept
+        )
+        if v < value:
+            value = v
+            normal = n
+            point = p + base
+    return value, normal, point
+
+
+@wp.func
 def measure_row(
     row: int,
     shapes: Shapes,
@@ -191,26 +266,10 @@ def measure_row(
     value = float(wp.inf)
     normal = wp.vec3()
     point = wp.vec3()
-    if shapes.shape_type[shape] >= TRIANGLE_MESH:
-        corner = wp.zeros(shape=(3,), dtype=wp.vec3)
-        piece = Convex()
-        piece.kind = TRIANGLE
-        piece.last_vertex = 3
-        reach = wp.where(swept != 0, 0.0, q.limit)
-        low, high = query_box(q, shapes.hull_vertex, x, d * wp.where(swept != 0, q.limit, 0.0), reach)
-        mesh = wp.mesh_get(shapes.shape_mesh[shape])
-        query = wp.mesh_query_aabb(shapes.shape_mesh[shape], low, high)
-        triangle = int(0)
-        while wp.mesh_query_aabb_next(query, triangle):
-            base = mesh.points[mesh.indices[3 * triangle]]
-            corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-            corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
-            longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
-            v, n, p = measure_piece(piece, corner, q, shapes.hull_vertex, r, t - base, longest, d, swept)
-            if v < value:
-                value = v
-                normal = n
-                point = p + base
+    if shapes.shape_type[shape] == SPHERES:
+        value, normal, point = measure_spheres(shape, shapes, q, r, t, d, swept)
+    elif shapes.shape_type[shape] >= TRIANGLE_MESH:
+        value, normal, point = measure_surface(shape, shapes, q, x, r, t, d, swept)
     else:
         piece = convex_of(
             shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces
