@@ -4,7 +4,7 @@ import warp as wp
 
 from .epa import least_offset
 from .faces import choose_points, line_points, overlap_points, xyz
-from .gjk import core_distance, difference
+from .gjk import core_distance, difference, split_origin
 from .polish import polish
 from .support import Convex, core_radius, face_toward
 
@@ -73,17 +73,21 @@ def separate(
     elif wp.length_sq(t) > 0.0:
         n = wp.normalize(t)
     if bound <= limit + around:
+        origin = split_origin(f, o, vertex_f, vertex_o, r, t, n)
         if distance > tolerance:
-            n, offset, p_f, blur = polish(f, o, vertex_f, vertex_o, r, t, n, p_f, pieces, count, extent)
+            n, offset, p_f, blur = polish(
+                f, o, vertex_f, vertex_o, r, t, origin, n, p_f, pieces, count, extent
+            )
             separation = -offset
         # No direction separates shapes by more than their distance: near it, this one is the best.
         if distance - separation > tolerance or distance <= tolerance:
             way, offset, point, corners = least_offset(
-                f, o, vertex_f, vertex_o, r, t, n, 1.0e-7 * extent, 1.0e-7 * extent + POLYTOPE * least
+                f, o, vertex_f, vertex_o, r, t, origin, n, 1.0e-7 * extent + POLYTOPE * least
             )
             way, offset, point, spread = polish(
-                f, o, vertex_f, vertex_o, r, t, way, point, corners, 3, extent
+                f, o, vertex_f, vertex_o, r, t, origin, way, point, corners, 3, extent
             )
+            # The deepest direction, and the nearest one, is that of the greatest separation.
             if distance <= tolerance or -offset > separation:
                 n = way
                 blur = spread

@@ -8,26 +8,33 @@ case.
 
 import warp as wp
 
-from .gjk import difference, mat42i
+from .gjk import mat42i, split_support
 from .support import Convex
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 CORNERS = wp.constant(96)
+ROUNDS = wp.constant(128)
 FACES = wp.constant(200)
 EDGES = wp.constant(96)
+# Height over a face, in distances from its corner, that counts as rounding.
+ROUNDING = wp.constant(1.0e-7)
 
 
 @wp.func
-def plane_of(a: wp.vec3, b: wp.vec3, c: wp.vec3) -> wp.vec4:
-    """Outward unit normal and offset; an infinite offset where the triangle has no area."""
-    n = wp.cross(b - a, c - a)
+def plane_of(i: wp.vec3i, on_f: wp.array[wp.vec3], on_o: wp.array[wp.vec3]) -> wp.vec4:
+    """Outward unit normal and offset of a face; an infinite offset where it has no area."""
+    e1 = (on_f[i[1]] - on_f[i[0]]) - (on_o[i[1]] - on_o[i[0]])
+    e2 = (on_f[i[2]] - on_f[i[0]]) - (on_o[i[2]] - on_o[i[0]])
+    n = wp.cross(e1, e2)
     length = wp.length(n)
-    sides = wp.max(wp.length_sq(b - a), wp.length_sq(c - a))
-    if length <= 1.0e-6 * sides:
+    if length <= 1.0e-6 * wp.max(wp.length_sq(e1), wp.length_sq(e2)):
         return wp.vec4(0.0, 0.0, 0.0, wp.inf)
     n = n / length
-    return wp.vec4(n[0], n[1], n[2], (wp.dot(n, a) + wp.dot(n, b) + wp.dot(n, c)) / 3.0)
+    offset = float(0.0)
+    for k in range(3):
+        offset += (wp.dot(n, on_f[i[k]]) - wp.dot(n, on_o[i[k]])) / 3.0
+    return wp.vec4(n[0], n[1], n[2], offset)
 
 
 @wp.func
@@ -47,17 +54,18 @@ def farther(
     vertex_o: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
+    origin: wp.vec3,
     d: wp.vec3,
     base: wp.vec3,
 ):
     """Of the supports along ``d`` and against it, the one farther from ``base`` along d."""
-    w, a, pieces = difference(f, o, vertex_f, vertex_o, r, t, d)
-    w1, a1, pieces1 = difference(f, o, vertex_f, vertex_o, r, t, -d)
-    if wp.dot(base - w1, d) > wp.dot(w - base, d):
-        w = w1
+    a, b, pieces = split_support(f, o, vertex_f, vertex_o, r, t, origin, d)
+    a1, b1, pieces1 = split_support(f, o, vertex_f, vertex_o, r, t, origin, -d)
+    if wp.dot(base - (a1 - b1), d) > wp.dot((a - b) - base, d):
         a = a1
+        b = b1
         pieces = pieces1
-    return w, a, pieces
+    return a, b, pieces
 
 
 @wp.func
@@ -68,48 +76,46 @@ def first_tetrahedron(
     vertex_o: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
+    origin: wp.vec3,
     direction: wp.vec3,
-    corner_out: wp.array[wp.vec3],
-    point_out: wp.array[wp.vec3],
+    on_f_out: wp.array[wp.vec3],
+    on_o_out: wp.array[wp.vec3],
     piece_out: wp.array[wp.vec2i],
     face_out: wp.array[wp.vec3i],
     plane_out: wp.array[wp.vec4],
 ):
     """Four corners of M that span a volume, and the four faces, outward."""
-    w0, a0, p0 = difference(f, o, vertex_f, vertex_o, r, t, direction)
-    corner_out[0] = w0
-    point_out[0] = a0
-    piece_out[0] = p0
-    w0, a0, p0 = farther(f, o, vertex_f, vertex_o, r, t, direction, corner_out[0])
-    corner_out[1] = w0
-    point_out[1] = a0
-    piece_out[1] = p0
-    e = corner_out[1] - corner_out[0]
-    across = any_across(e)
-    w, a, p = farther(f, o, vertex_f, vertex_o, r, t, across, corner_out[0])
-    w1, a1, p1 = farther(f, o, vertex_f, vertex_o, r, t, wp.cross(e, across), corner_out[0])
-    if wp.length_sq(wp.cross(w1 - corner_out[0], e)) > wp.length_sq(wp.cross(w - corner_out[0], e)):
-        w = w1
-        a = a1
-        p = p1
-    corner_out[2] = w
-    point_out[2] = a
-    piece_out[2] = p
-    n = wp.cross(e, corner_out[2] - corner_out[0])
-    w0, a0, p0 = farther(f, o, vertex_f, vertex_o, r, t, n, corner_out[0])
-    corner_out[3] = w0
-    point_out[3] = a0
-    piece_out[3] = p0
-    below = wp.dot(n, corner_out[3] - corner_out[0]) < 0.0
-    b = wp.where(below, 1, 2)
-    c = wp.where(below, 2, 1)
-    face_out[0] = wp.vec3i(0, b, c)
-    face_out[1] = wp.vec3i(0, 3, b)
-    face_out[2] = wp.vec3i(b, 3, c)
-    face_out[3] = wp.vec3i(c, 3, 0)
+    base = wp.vec3()
+    e = wp.vec3()
+    d = direction
     for k in range(4):
-        i = face_out[k]
-        plane_out[k] = plane_of(corner_out[i[0]], corner_out[i[1]], corner_out[i[2]])
+        if k == 0:
+            a, b, pieces = split_support(f, o, vertex_f, vertex_o, r, t, origin, d)
+            base = a - b
+        else:
+            a, b, pieces = farther(f, o, vertex_f, vertex_o, r, t, origin, d, base)
+        if k == 1:
+            e = (a - b) - base
+            d = any_across(e)
+        elif k == 2:
+            a1, b1, pieces1 = farther(f, o, vertex_f, vertex_o, r, t, origin, wp.cross(e, d), base)
+            if wp.length_sq(wp.cross((a1 - b1) - base, e)) > wp.length_sq(wp.cross((a - b) - base, e)):
+                a = a1
+                b = b1
+                pieces = pieces1
+            d = wp.cross(e, (a - b) - base)
+        on_f_out[k] = a
+        on_o_out[k] = b
+        piece_out[k] = pieces
+    below = wp.dot(d, (on_f_out[3] - on_o_out[3]) - base) < 0.0
+    i = wp.where(below, 1, 2)
+    j = wp.where(below, 2, 1)
+    face_out[0] = wp.vec3i(0, i, j)
+    face_out[1] = wp.vec3i(0, 3, i)
+    face_out[2] = wp.vec3i(i, 3, j)
+    face_out[3] = wp.vec3i(j, 3, 0)
+    for k in range(4):
+        plane_out[k] = plane_of(face_out[k], on_f_out, on_o_out)
 
 
 @wp.func
@@ -130,35 +136,35 @@ def push_out(
     best: int,
     newest: int,
     face_count: int,
-    slack: float,
-    corner: wp.array[wp.vec3],
+    on_f: wp.array[wp.vec3],
+    on_o: wp.array[wp.vec3],
     face_out: wp.array[wp.vec3i],
     plane_out: wp.array[wp.vec4],
     edge_out: wp.array[wp.vec2i],
 ) -> int:
     """Replace the faces that the newest corner sees by a fan; the new number of faces."""
-    p = corner[newest]
     edges = int(0)
     free = face_count
     for k in range(face_count):
-        plane = plane_out[k]
         i = face_out[k]
-        height = plane[0] * p[0] + plane[1] * p[1] + plane[2] * p[2] - plane[3]
-        if i[0] >= 0 and (k == best or height > slack):
-            edges = toggle_edge(i[0], i[1], edges, edge_out)
-            edges = toggle_edge(i[1], i[2], edges, edge_out)
-            edges = toggle_edge(i[2], i[0], edges, edge_out)
-            face_out[k] = wp.vec3i(-1, 0, 0)
-            plane_out[k] = wp.vec4(0.0, 0.0, 0.0, wp.inf)
-            free = wp.min(free, k)
+        if i[0] >= 0:
+            arm = (on_f[newest] - on_f[i[0]]) - (on_o[newest] - on_o[i[0]])
+            height = plane_out[k][0] * arm[0] + plane_out[k][1] * arm[1] + plane_out[k][2] * arm[2]
+            sees = height > 0.0 and height * height > ROUNDING * ROUNDING * wp.length_sq(arm)
+            if k == best or sees:
+                edges = toggle_edge(i[0], i[1], edges, edge_out)
+                edges = toggle_edge(i[1], i[2], edges, edge_out)
+                edges = toggle_edge(i[2], i[0], edges, edge_out)
+                face_out[k] = wp.vec3i(-1, 0, 0)
+                plane_out[k] = wp.vec4(0.0, 0.0, 0.0, wp.inf)
+                free = wp.min(free, k)
     count = face_count
     for k in range(edges):
         while free < count and face_out[free][0] >= 0:
             free += 1
         if free < FACES:
-            e = edge_out[k]
-            face_out[free] = wp.vec3i(e[0], e[1], newest)
-            plane_out[free] = plane_of(corner[e[0]], corner[e[1]], p)
+            face_out[free] = wp.vec3i(edge_out[k][0], edge_out[k][1], newest)
+            plane_out[free] = plane_of(face_out[free], on_f, on_o)
             count = wp.max(count, free + 1)
             free += 1
     return count
@@ -172,34 +178,34 @@ def least_offset(
     vertex_o: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
+    origin: wp.vec3,
     direction: wp.vec3,
-    slack: float,
     tolerance: float,
 ):
     """Plane that touches M with the least offset from the origin.
 
     Args:
+        origin: Of :func:`split_origin`.
         direction: First guess of the normal.
-        slack: Height over a face that counts as rounding [length].
         tolerance: Error of the offset that ends the search [length].
 
     Returns:
         Unit normal (from f to o), the offset (depth; negative for a gap), the point on
         the core of f, and the pieces (of f and o) of the three corners of the touching face.
     """
-    corner = wp.zeros(shape=(96,), dtype=wp.vec3)
-    point = wp.zeros(shape=(96,), dtype=wp.vec3)
+    on_f = wp.zeros(shape=(96,), dtype=wp.vec3)
+    on_o = wp.zeros(shape=(96,), dtype=wp.vec3)
     piece = wp.zeros(shape=(96,), dtype=wp.vec2i)
     face = wp.zeros(shape=(200,), dtype=wp.vec3i)
     plane = wp.zeros(shape=(200,), dtype=wp.vec4)
     edge = wp.zeros(shape=(96,), dtype=wp.vec2i)
-    first_tetrahedron(f, o, vertex_f, vertex_o, r, t, direction, corner, point, piece, face, plane)
+    first_tetrahedron(f, o, vertex_f, vertex_o, r, t, origin, direction, on_f, on_o, piece, face, plane)
     corners = int(4)
     faces = int(4)
     normal = direction
     offset = float(wp.inf)
     foot = wp.vec3i(0, 0, 0)
-    while corners < CORNERS:
+    for _round in range(ROUNDS):
         best = int(0)
         for k in range(faces):
             if plane[k][3] < plane[best][3]:
@@ -207,32 +213,37 @@ def least_offset(
         if not (plane[best][3] < wp.inf):
             break
         n = wp.vec3(plane[best][0], plane[best][1], plane[best][2])
-        w, a, pieces = difference(f, o, vertex_f, vertex_o, r, t, n)
-        reach = wp.dot(n, w)
+        a, b, pieces = split_support(f, o, vertex_f, vertex_o, r, t, origin, n)
+        reach = wp.dot(n, a) - wp.dot(n, b)
         if reach < offset:
             offset = reach
             normal = n
             foot = face[best]
-        if offset - plane[best][3] <= tolerance or faces > FACES - 24:
+        if offset - plane[best][3] <= tolerance or faces > FACES - 24 or corners == CORNERS:
             break
-        corner[corners] = w
-        point[corners] = a
-        piece[corners] = pieces
-        faces = push_out(best, corners, faces, slack, corner, face, plane, edge)
-        corners += 1
-    ground = normal * offset
+        known = bool(False)
+        for k in range(3):
+            gap = wp.length_sq(on_f[face[best][k]] - a) + wp.length_sq(on_o[face[best][k]] - b)
+            known = known or gap == 0.0
+        if known:
+            # Nothing lies beyond this face: its offset was rounded.
+            plane[best] = wp.vec4(n[0], n[1], n[2], reach)
+        else:
+            on_f[corners] = a
+            on_o[corners] = b
+            piece[corners] = pieces
+            faces = push_out(best, corners, faces, on_f, on_o, face, plane, edge)
+            corners += 1
     i = foot[0]
     j = foot[1]
     k = foot[2]
-    e1 = corner[j] - corner[i]
-    e2 = corner[k] - corner[i]
-    d = ground - corner[i]
-    area = wp.dot(normal, wp.cross(e1, e2))
-    u = wp.dot(normal, wp.cross(d, e2)) / wp.max(area, 1.0e-30)
-    v = wp.dot(normal, wp.cross(e1, d)) / wp.max(area, 1.0e-30)
-    u = wp.clamp(u, 0.0, 1.0)
-    v = wp.clamp(v, 0.0, 1.0 - u)
-    p_f = point[i] * (1.0 - u - v) + point[j] * u + point[k] * v
+    e1 = (on_f[j] - on_f[i]) - (on_o[j] - on_o[i])
+    e2 = (on_f[k] - on_f[i]) - (on_o[k] - on_o[i])
+    d = on_o[i] - on_f[i]
+    area = wp.max(wp.dot(normal, wp.cross(e1, e2)), 1.0e-30)
+    u = wp.clamp(wp.dot(normal, wp.cross(d, e2)) / area, 0.0, 1.0)
+    v = wp.clamp(wp.dot(normal, wp.cross(e1, d)) / area, 0.0, 1.0 - u)
+    p_f = origin + on_f[i] * (1.0 - u - v) + on_f[j] * u + on_f[k] * v
     found = mat42i()
     found[0] = piece[i]
     found[1] = piece[j]

@@ -33,6 +33,61 @@ def difference(
 
 
 @wp.func
+def split_origin(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    d: wp.vec3,
+) -> wp.vec3:
+    """Middle of the smaller core: about it, points of both keep the digits of the smaller one."""
+    w, a, _pieces = difference(f, o, vertex_f, vertex_o, r, t, d)
+    b = a - w - t
+    return wp.where(wp.length_sq(a) > wp.length_sq(b), t, wp.vec3())
+
+
+@wp.func
+def split_point(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    origin: wp.vec3,
+    pieces: wp.vec2i,
+    d: wp.vec3,
+):
+    """Points of two pieces whose difference lies farthest along ``d``, about ``origin``.
+
+    Differences of two corners of M are taken of f and of o apart, so that a feature of the smaller
+    shape is not lost in the rounding of the larger one.
+    """
+    a = piece_point(f, vertex_f, pieces[0], d) - origin
+    b = (t - origin) + r * piece_point(o, vertex_o, pieces[1], -(wp.transpose(r) * d))
+    return a, b
+
+
+@wp.func
+def split_support(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    origin: wp.vec3,
+    d: wp.vec3,
+):
+    """Points of f and o whose difference lies farthest along ``d``, about ``origin``, and their pieces."""
+    pieces = wp.vec2i(support_piece(f, vertex_f, d), support_piece(o, vertex_o, -(wp.transpose(r) * d)))
+    a, b = split_point(f, o, vertex_f, vertex_o, r, t, origin, pieces, d)
+    return a, b, pieces
+
+
+@wp.func
 def segment_weights(p: wp.vec3, q: wp.vec3) -> wp.vec2:
     """Weights of the point of a segment nearest to the origin."""
     e = q - p

@@ -20,7 +20,7 @@ from .convex_pair import (
 )
 from .faces import outside
 from .gather import pair_rotation, relative_pose, spheres_apart, store_point
-from .mesh_points import ALIKE, keep_point, reduce_points, sort_by_name
+from .mesh_points import keep_point, reduce_points, sort_by_name
 from .support import TRIANGLE, Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})

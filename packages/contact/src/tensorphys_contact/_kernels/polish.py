@@ -9,12 +9,14 @@ direction to rounding, where a polytope alone would need as many corners as the 
 
 import warp as wp
 
-from .gjk import difference, mat42i
-from .support import CONE, CYLINDER, Convex, piece_curvature, piece_point
+from .gjk import difference, mat42i, split_point
+from .support import CONE, CYLINDER, Convex, piece_curvature
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
-MOST_NEWTON = wp.constant(12)
+MOST_NEWTON = wp.constant(16)
+# Steps uphill after which the pieces are doubted.
+MOST_REFUSED = wp.constant(3)
 # Largest turn of one step [rad].
 TRUST = wp.constant(0.1)
 # Turn below which the direction is final [rad].
@@ -53,24 +55,6 @@ def tangent_of(n: wp.vec3) -> wp.vec3:
 
 
 @wp.func
-def pieces_difference(
-    f: Convex,
-    o: Convex,
-    vertex_f: wp.array[wp.vec3],
-    vertex_o: wp.array[wp.vec3],
-    r: wp.mat33,
-    t: wp.vec3,
-    piece_f: int,
-    piece_o: int,
-    d: wp.vec3,
-):
-    """Point of two pieces of M farthest along ``d``, and its point on the core of f."""
-    a = piece_point(f, vertex_f, piece_f, d)
-    b = t + r * piece_point(o, vertex_o, piece_o, -(wp.transpose(r) * d))
-    return a - b, a
-
-
-@wp.func
 def smooth_step(slope: wp.vec2, bend: wp.vec3, trust: float) -> wp.vec2:
     """Newton step of one smooth function; a turn downhill where it bends down."""
     det = bend[0] * bend[2] - bend[1] * bend[1]
@@ -90,20 +74,20 @@ def bend_along(bend: wp.vec3, u: wp.vec2, v: wp.vec2) -> float:
 
 
 @wp.func
-def crease_step(gap: float, slope: mat42, bend0: wp.vec3, bend1: wp.vec3, trust: float) -> Step:
-    """Step onto the crease where two functions are equal (``gap``: first less second) and along it."""
-    g0 = wp.vec2(slope[0, 0], slope[0, 1])
-    g1 = wp.vec2(slope[1, 0], slope[1, 1])
-    c = g0 - g1
+def crease_step(gap: float, g: wp.vec2, c: wp.vec2, bend0: wp.vec3, bend1: wp.vec3, trust: float) -> Step:
+    """Step onto the crease where two functions are equal and along it.
+
+    ``gap`` is the first less the second, ``g`` the slope of the first and ``c`` that of the gap.
+    """
     cc = wp.max(wp.dot(c, c), 1.0e-30)
     result = Step()
-    w = -wp.dot(g1, c) / cc
+    w = 1.0 - wp.dot(g, c) / cc
     result.weight = wp.vec3(w, 1.0 - w, 0.0)
     w = wp.clamp(w, 0.0, 1.0)
     bend = bend0 * w + bend1 * (1.0 - w)
     u = wp.vec2(-c[1], c[0]) / wp.sqrt(cc)
     onto = c * (-gap / cc)
-    along = wp.dot(u, g0 * w + g1 * (1.0 - w))
+    along = wp.dot(u, g)
     stiff = bend_along(bend, u, u)
     move = float(0.0)
     if stiff > 0.0:
@@ -117,21 +101,21 @@ def crease_step(gap: float, slope: mat42, bend0: wp.vec3, bend1: wp.vec3, trust:
 
 
 @wp.func
-def corner_step(reach: wp.vec3, slope: mat42) -> Step:
-    """Step to where three functions are equal; zero weights where their slopes lie on a line."""
-    g2 = wp.vec2(slope[2, 0], slope[2, 1])
-    c0 = wp.vec2(slope[0, 0], slope[0, 1]) - g2
-    c1 = wp.vec2(slope[1, 0], slope[1, 1]) - g2
-    det = c0[0] * c1[1] - c0[1] * c1[0]
+def corner_step(gap: wp.vec2, g: wp.vec2, c1: wp.vec2, c2: wp.vec2) -> Step:
+    """Step to where three functions are equal; zero weights where their slopes lie on a line.
+
+    Gaps are the first less the second and the third, ``g`` is the slope of the first, ``c1`` and
+    ``c2`` those of the gaps.
+    """
+    det = c1[0] * c2[1] - c1[1] * c2[0]
+    longest = wp.max(wp.length(c1), wp.length(c2))
     result = Step()
-    if wp.abs(det) > 1.0e-6 * wp.length(c0) * wp.length(c1):
-        a = reach[2] - reach[0]
-        b = reach[2] - reach[1]
-        result.turn = wp.vec2(a * c1[1] - b * c0[1], b * c0[0] - a * c1[0]) / det
-        w0 = (g2[1] * c1[0] - g2[0] * c1[1]) / det
-        w1 = (g2[0] * c0[1] - g2[1] * c0[0]) / det
-        result.weight = wp.vec3(w0, w1, 1.0 - w0 - w1)
-        result.width = wp.abs(det) / wp.max(wp.length(c0), wp.length(c1))
+    if wp.abs(det) > 1.0e-6 * wp.length(c1) * wp.length(c2):
+        result.turn = wp.vec2(gap[1] * c1[1] - gap[0] * c2[1], gap[0] * c2[0] - gap[1] * c1[0]) / det
+        w1 = (g[0] * c2[1] - g[1] * c2[0]) / det
+        w2 = (g[1] * c1[0] - g[0] * c1[1]) / det
+        result.weight = wp.vec3(1.0 - w1 - w2, w1, w2)
+        result.width = wp.abs(det) / longest
         result.stiff = result.width
     return result
 
@@ -188,6 +172,7 @@ def newton_step(
     vertex_o: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
+    origin: wp.vec3,
     n: wp.vec3,
     e1: wp.vec3,
     e2: wp.vec3,
@@ -196,31 +181,44 @@ def newton_step(
     trust: float,
 ):
     """One step of Newton's method: the step, and the foot on the core of f by the weights."""
-    reach = wp.vec3()
+    gap = wp.vec3()
     slope = mat42()
     bend = wp.mat33()
     foot = wp.mat33()
     back = wp.transpose(r)
+    first_a, first_b = split_point(
+        f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[0, 0], pieces[0, 1]), n
+    )
+    reach = wp.dot(n, first_a) - wp.dot(n, first_b)
     for k in range(3):
         if k < count:
-            w, a = pieces_difference(f, o, vertex_f, vertex_o, r, t, pieces[k, 0], pieces[k, 1], n)
-            reach[k] = wp.dot(n, w)
+            a, b = split_point(
+                f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[k, 0], pieces[k, 1]), n
+            )
+            # Slope of the first piece, and of what it is over the others.
+            w = a - b
+            if k > 0:
+                w = (first_a - a) - (first_b - b)
+                gap[k] = wp.dot(n, w)
             slope[k, 0] = wp.dot(e1, w)
             slope[k, 1] = wp.dot(e2, w)
             curve = piece_curvature(f, pieces[k, 0], n, e1, e2)
             curve += piece_curvature(o, pieces[k, 1], -(back * n), back * e1, back * e2)
-            bend[k] = curve - wp.vec3(reach[k], 0.0, reach[k])
-            foot[k] = a
+            bend[k] = curve - wp.vec3(reach, 0.0, reach)
+            foot[k] = origin + a
     step = Step()
     step.weight = wp.vec3(1.0, 0.0, 0.0)
+    g = wp.vec2(slope[0, 0], slope[0, 1])
     if count == 1:
-        step.turn = smooth_step(wp.vec2(slope[0, 0], slope[0, 1]), bend[0], trust)
-        sum = bend[0, 0] + bend[0, 2]
-        step.stiff = (bend[0, 0] * bend[0, 2] - bend[0, 1] * bend[0, 1]) / wp.max(sum, 1.0e-30)
+        step.turn = smooth_step(g, bend[0], trust)
+        trace = bend[0, 0] + bend[0, 2]
+        step.stiff = (bend[0, 0] * bend[0, 2] - bend[0, 1] * bend[0, 1]) / wp.max(trace, 1.0e-30)
     elif count == 2:
-        step = crease_step(reach[0] - reach[1], slope, bend[0], bend[1], trust)
+        step = crease_step(gap[1], g, wp.vec2(slope[1, 0], slope[1, 1]), bend[0], bend[1], trust)
     else:
-        step = corner_step(reach, slope)
+        step = corner_step(
+            wp.vec2(gap[1], gap[2]), g, wp.vec2(slope[1, 0], slope[1, 1]), wp.vec2(slope[2, 0], slope[2, 1])
+        )
     weight = wp.vec3(wp.max(step.weight[0], 0.0), wp.max(step.weight[1], 0.0), wp.max(step.weight[2], 0.0))
     total = wp.max(weight[0] + weight[1] + weight[2], 1.0e-30)
     return step, (foot[0] * weight[0] + foot[1] * weight[1] + foot[2] * weight[2]) / total
@@ -234,13 +232,14 @@ def onto_crease(
     vertex_o: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
+    origin: wp.vec3,
     pieces: mat42i,
     d: wp.vec3,
 ) -> wp.vec3:
     """Turn a direction onto the crease of two pieces, which may be curved."""
-    w0, a0 = pieces_difference(f, o, vertex_f, vertex_o, r, t, pieces[0, 0], pieces[0, 1], d)
-    w1, a1 = pieces_difference(f, o, vertex_f, vertex_o, r, t, pieces[1, 0], pieces[1, 1], d)
-    c = w0 - w1
+    a0, b0 = split_point(f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[0, 0], pieces[0, 1]), d)
+    a1, b1 = split_point(f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[1, 0], pieces[1, 1]), d)
+    c = (a0 - a1) - (b0 - b1)
     gap = wp.dot(d, c)
     c = c - d * gap
     return wp.normalize(d - c * (gap / wp.max(wp.length_sq(c), 1.0e-30)))
@@ -269,7 +268,7 @@ def beside_cap(
         cap = cap_normal(f, o, r, start, which)
         if wp.length_sq(cap) > 0.0 and not fixed:
             radius = wp.where(which == 0, f.size[0], o.size[0])
-            w, p_f, seen = difference(f, o, vertex_f, vertex_o, r, t, cap)
+            w, p_f, _seen = difference(f, o, vertex_f, vertex_o, r, t, cap)
             p_o = p_f - w
             # From the middle of the cap, across it, to the point of the other shape.
             across = wp.where(which == 0, p_o, p_f - t)
@@ -292,6 +291,7 @@ def polish(
     vertex_o: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
+    origin: wp.vec3,
     start: wp.vec3,
     p_start: wp.vec3,
     first_pieces: mat42i,
@@ -301,6 +301,7 @@ def polish(
     """Direction of a local minimum of the reach of M.
 
     Args:
+        origin: Of :func:`split_origin`.
         start: Unit direction near it, from f to o.
         p_start: Point of the core of f there.
         first_pieces: Pieces (of f and o, a row each) that are equal there, as far as known.
@@ -328,14 +329,17 @@ def polish(
             count = 1
         else:
             n = start
+            w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
     elif fixed:
         return n, best, foot, 0.0
     trust = float(TRUST)
     blur = float(UNSETTLED)
+    here = seen
+    refused = int(0)
     for _step in range(MOST_NEWTON):
         e1 = tangent_of(n)
         e2 = wp.cross(n, e1)
-        step, foot = newton_step(f, o, vertex_f, vertex_o, r, t, n, e1, e2, pieces, count, trust)
+        step, foot = newton_step(f, o, vertex_f, vertex_o, r, t, origin, n, e1, e2, pieces, count, trust)
         worst = int(0)
         for k in range(1, 3):
             if k < count and step.weight[k] < step.weight[worst]:
@@ -354,14 +358,16 @@ def polish(
             scale = wp.min(1.0, trust / turn)
             trial = wp.normalize(n + (e1 * step.turn[0] + e2 * step.turn[1]) * scale)
             if count == 2:
-                trial = onto_crease(f, o, vertex_f, vertex_o, r, t, pieces, trial)
+                trial = onto_crease(f, o, vertex_f, vertex_o, r, t, origin, pieces, trial)
             w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, trial)
             reach = wp.dot(trial, w)
             if reach <= best + noise:
                 best = wp.min(best, reach)
                 n = trial
+                here = seen
             else:
                 trust = 0.25 * turn * scale
+                refused += 1
             known = bool(False)
             for k in range(3):
                 known = known or (k < count and pieces[k, 0] == seen[0] and pieces[k, 1] == seen[1])
@@ -372,12 +378,18 @@ def polish(
                 pieces[count, 0] = seen[0]
                 pieces[count, 1] = seen[1]
                 count += 1
-    w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
+            if refused == MOST_REFUSED and count > 1:
+                # The crease is not the one of this minimum: begin anew from the one piece here.
+                pieces[0, 0] = here[0]
+                pieces[0, 1] = here[1]
+                count = 1
+                trust = TRUST
+    w, _a, _seen = difference(f, o, vertex_f, vertex_o, r, t, n)
     best = wp.dot(n, w)
     for which in range(2):
         cap = cap_normal(f, o, r, n, which)
         if wp.length_sq(cap) > 0.0:
-            w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, cap)
+            w, _a, _seen = difference(f, o, vertex_f, vertex_o, r, t, cap)
             gain = best - wp.dot(cap, w)
             if gain > noise or (gain > -noise and wp.length(cap - n) < wp.max(4.0 * blur, SETTLED)):
                 n = cap

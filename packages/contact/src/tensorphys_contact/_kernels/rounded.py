@@ -13,7 +13,7 @@ wp.set_module_options({"enable_backward": False})
 CAPSULE = wp.constant(2)
 # Squared sine of the angle below which two axes count as parallel, and below which a
 # second contact is looked for.
-PARALLEL = wp.constant(1.0e-6)
+PARALLEL = wp.constant(1.0e-9)
 NEARLY_PARALLEL = wp.constant(0.05)
 # Feature of a contact that has no partner.
 SINGLE = wp.constant(2)
@@ -58,18 +58,19 @@ def segment_contacts(half_f: float, half_o: float, t: wp.vec3, u: wp.vec3) -> wp
 
 @wp.func
 def axis_normal(d: wp.vec3, length: float, u: wp.vec3, radius: float) -> wp.vec3:
-    """Direction from f to o, across both axes where these meet.
+    """Direction from f to o, across both axes where the nearest points lie within them.
 
-    ``d`` is noise where it is tiny beside the sum of the radii.
+    ``u`` is the axis of o there, else that of f. ``d`` is noise where it is tiny beside the sum
+    of the radii.
     """
     n = wp.vec3(1.0, 0.0, 0.0)
     across = wp.sqrt(u[0] * u[0] + u[1] * u[1])
-    if length > 1.0e-5 * radius:
-        n = d / length
-    elif across > 1.0e-3:
+    if across > 1.0e-3:
         n = wp.vec3(-u[1] / across, u[0] / across, 0.0)
         if wp.dot(n, d) < 0.0:
             n = -n
+    elif length > 1.0e-5 * radius:
+        n = d / length
     return n
 
 
@@ -128,7 +129,9 @@ def collide_rounded(
             length = wp.length(d)
             separation = length - size_f[0] - size_o[0]
             if separation < limit:
-                n = axis_normal(d, length, u, size_f[0] + size_o[0])
+                within = wp.abs(s) < size_f[1] and wp.abs(r) < size_o[1] and shape_type[o] == CAPSULE
+                axis = wp.where(within, u, wp.vec3(0.0, 0.0, 1.0))
+                n = axis_normal(d, length, axis, size_f[0] + size_o[0])
                 point_o = wp.vec3(0.0, 0.0, r) - wp.quat_rotate_inv(q, n) * size_o[0]
                 store_point(
                     slot_start[pair] + count,

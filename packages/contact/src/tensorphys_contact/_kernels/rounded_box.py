@@ -18,8 +18,8 @@ SINGLE = wp.constant(2)
 NEAR_FACE = wp.constant(0.9)
 # Length of an overlap, in segment half lengths, below which one contact is enough.
 SHORT = wp.constant(1.0e-3)
-# How much (in least half extents) an edge axis must beat a face axis.
-FACE_PREFERENCE = wp.constant(1.0e-3)
+# How much (in half lengths of the smaller shape) an edge axis must beat a face axis.
+FACE_PREFERENCE = wp.constant(2.0e-5)
 
 
 @wp.func
@@ -136,13 +136,13 @@ def deep_normal(t: wp.vec3, u: wp.vec3, half: wp.vec3, length: float) -> wp.vec4
             found = wp.vec4(0.0, 0.0, 0.0, float(axis))
             found[axis] = wp.where(t[axis] < 0.0, -1.0, 1.0)
     if length > 0.0:
-        best += FACE_PREFERENCE * wp.min(half)
+        best += FACE_PREFERENCE * wp.min(wp.min(half), length)
         for axis in range(3):
             e = wp.vec3()
             e[axis] = 1.0
             n = wp.cross(e, u)
             size = wp.length(n)
-            if size > 3.0e-3:
+            if size > 3.0e-4:
                 n = n / size
                 s = wp.dot(n, t)
                 if s < 0.0:

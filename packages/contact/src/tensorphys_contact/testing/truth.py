@@ -15,9 +15,9 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError
 
-from .._reference import rotation_matrix
-from ..hulls import Hull
-from ..shapes import ShapeType
+from tensorphys_contact._reference import rotation_matrix
+from tensorphys_contact.hulls import Hull
+from tensorphys_contact.shapes import ShapeType
 
 Vector = npt.NDArray[np.float64]
 _GOLDEN = np.pi * (3.0 - np.sqrt(5.0))
