@@ -348,6 +348,25 @@ def test_limits_of_a_fixed_tendon_are_springs_beyond_them(device):
         np.testing.assert_allclose(np.abs(q[free, 0]), distance, atol=0.01)
 
 
+def test_hard_limits_dead_band_and_bound_of_a_fixed_tendon(device):
+    axis = {"tendon": [0], "dof": [0]}
+    model, state, control = sliders(device, count=1, mass=(1.0,), passive_damping=[4.0])
+    tendon = {"stiffness": [100.0], "dead_band": [0.1], "rest_length": [0.2]}
+    joints = JointModel(model, fixed_tendon=tendon, fixed_tendon_axis=axis)
+    for force, expected in ((3.0, 0.33), (-3.0, 0.17)):
+        q, _ = run(model, state, control, joints, 900, position=[0.25], force=[force])
+        assert q[-1, 0] == pytest.approx(expected, abs=1e-4)
+    joints = JointModel(model, fixed_tendon={"hard_limits": [1], "upper": [0.4]}, fixed_tendon_axis=axis)
+    q, v = run(model, state, control, joints, 300, position=[0.0], force=[6.0])
+    assert q.max() < 0.4 + 1e-6
+    assert q[-1, 0] == pytest.approx(0.4, abs=1e-6)
+    assert abs(v[-1, 0]) < 1e-6
+    tendon = {"stiffness": [100.0], "max_force": [2.0]}
+    joints = JointModel(model, fixed_tendon=tendon, fixed_tendon_axis=axis)
+    _, v = run(model, state, control, joints, 600, position=[0.0], force=[6.0])
+    assert v[-1, 0] == pytest.approx((6.0 - 2.0) / 4.0, rel=1e-4)
+
+
 def test_written_tendon_properties_act_at_the_next_step(device):
     model, state, control = sliders(device, count=1, mass=(1.0,))
     axis = {"tendon": [0], "dof": [0]}

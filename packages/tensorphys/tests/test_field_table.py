@@ -65,7 +65,8 @@ def test_field(world: SimpleNamespace, kind: str, field: Field) -> None:
     view = getattr(world, kind)
     arrays = world.arrays.cpu if field.group == "property" else world.arrays
     get = getattr(view, f"get_{field.name}")
-    items = {"row": 1, "link": 3, "dof": 2, "shape": {"articulation": 2, "body": 1}[kind]}[field.items]
+    shapes = {"articulation": 2, "body": 1}[kind]
+    items = {"row": 1, "link": 3, "dof": 2, "shape": shapes, "tendon": 0}[field.items]
     first = get()
     assert tuple(first.shape) == field.shape(COUNT, items)
     assert arrays.host(first).dtype == np.dtype(field.dtype)
@@ -107,6 +108,9 @@ def test_views_and_tables_agree(view: type, table: dict[str, Field]) -> None:
         quantities = {f"get_{name}" for name in ARTICULATION_QUANTITIES}
         assert quantities <= methods
         methods -= quantities
+        together = {"set_fixed_tendon_properties", "set_spatial_tendon_properties"}
+        assert together <= methods
+        methods -= together
     assert {name for name in methods if name.startswith(("get_", "set_"))} - {"get_metatype"} == expected
     for name in expected:
         parameters = list(inspect.signature(getattr(view, name)).parameters)

@@ -229,10 +229,7 @@ def test_what_is_not_there_is_named(stages: SimpleNamespace) -> None:
             getattr(sim, f"create_{factory}_view")(*arguments)
         assert error.value.package == package
     view = sim.create_articulation_view("/World/cartpole")
-    for member in (
-        "set_fixed_tendon_properties",
-        "get_dof_friction_coefficients",
-    ):
+    for member in ("get_dof_friction_coefficients",):
         with pytest.raises(
             tensorphys.UnavailableError, match=f"ArticulationView.{member} is not in this version"
         ):

@@ -60,6 +60,9 @@ FIXED_TENDON_COLUMNS: dict[str, Spec] = {
     "upper": (wp.float32, (), _INF),
     "rest_length": (wp.float32, (), 0.0),
     "offset": (wp.float32, (), 0.0),
+    "dead_band": (wp.float32, (), 0.0),
+    "hard_limits": (wp.int32, (), 0),
+    "max_force": (wp.float32, (), _INF),
     "enabled": (wp.int32, (), 1),
 }
 TENDON_AXIS_COLUMNS: dict[str, Spec] = {
@@ -73,6 +76,8 @@ SPATIAL_TENDON_COLUMNS: dict[str, Spec] = {
     "damping": (wp.float32, (), 0.0),
     "limit_stiffness": (wp.float32, (), 0.0),
     "offset": (wp.float32, (), 0.0),
+    "dead_band": (wp.float32, (), 0.0),
+    "hard_limits": (wp.int32, (), 0),
     "enabled": (wp.int32, (), 1),
 }
 ATTACHMENT_COLUMNS: dict[str, Spec] = {

@@ -57,7 +57,7 @@ class JointModel:
 
     All device arrays may be written between steps, `joint_<column>`, `mimic_<column>`, `fixed_tendon_<column>`,
     `spatial_tendon_<column>`, `gear_<column>`; columns by axis are flat arrays `axis_<column>` with six values a
-    joint. Which axes are locked, limited or driven is fixed at build.
+    joint, and `fixed_tendon_limits` holds lower and upper bound as vec2. Which axes are locked, limited or driven is fixed at build.
 
     Attributes:
         joint_count, mimic_count, fixed_tendon_count, spatial_tendon_count, gear_count: Sizes.
@@ -150,6 +150,9 @@ class JointModel:
             dtype = kind.type.dtype
             if family == "leaf":
                 values = blocks.leaf_columns[name]
+            elif field == "fixed_tendon_limits":
+                bounds = columns["fixed_tendon"]
+                values = np.stack((bounds["lower"], bounds["upper"]), axis=-1)
             elif field == "joint_locked":
                 values = (columns["joint"]["locked"] != 0) @ (1 << np.arange(6))
             else:

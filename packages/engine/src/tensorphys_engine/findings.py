@@ -124,9 +124,8 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
     *(
         (table, column, _nonzero, f"the {name} of tendons is not simulated")
         for table in ("fixed_tendons", "spatial_tendons")
-        for column, name in (("dead_band", "dead band"), ("friction", "friction"), ("armature", "armature"))
+        for column, name in (("friction", "friction"), ("armature", "armature"))
     ),
-    ("fixed_tendons", "max_force", _finite, "the tension of a tendon has no bound"),
     ("axes", "has_envelope", _nonzero, "the performance envelope of the drive is not applied"),
     ("axes", "effort_limit", _finite, "the effort limit is not applied to actuation forces"),
 )

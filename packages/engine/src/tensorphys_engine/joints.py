@@ -14,7 +14,8 @@ from tensorphys_engine.numbering import Numbering
 from tensorphys_scene import JointType, Template
 from tensorphys_spatial import transform_point
 
-_TENDON = ("stiffness", "damping", "limit_stiffness", "offset", "enabled")
+_TENDON = ("stiffness", "damping", "limit_stiffness", "offset", "dead_band", "hard_limits", "enabled")
+_FIXED_TENDON = (*_TENDON, "lower", "upper", "rest_length", "max_force")
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,7 @@ class SceneJoints:
         model: Rows of the solver.
         loose: Joints outside of trees.
         fixed_tendons, spatial_tendons: Where the simulated tendons of each environment stand.
-        fixed_tendon_row, spatial_tendon_row: Their rows in the tables of each template.
-        fixed_tendon_articulation, spatial_tendon_articulation: Local articulation of each of these rows.
+        fixed_tendon_articulation, spatial_tendon_articulation: Flat articulation of each flat tendon.
         unstretched: Flat leaf attachments whose rest length is that at the start.
         attachment: Columns of the attachments of spatial tendons.
     """
@@ -35,10 +35,8 @@ class SceneJoints:
     loose: LooseJoints
     fixed_tendons: Layout
     spatial_tendons: Layout
-    fixed_tendon_row: tuple[IntArray, ...]
-    spatial_tendon_row: tuple[IntArray, ...]
-    fixed_tendon_articulation: tuple[IntArray, ...]
-    spatial_tendon_articulation: tuple[IntArray, ...]
+    fixed_tendon_articulation: IntArray
+    spatial_tendon_articulation: IntArray
     unstretched: Array
     attachment: dict[str, Array]
 
@@ -95,9 +93,7 @@ def build_joints(numbering: Numbering, model: Model, dof_position: Array, findin
         joint=loose.columns,
         mimic=mimic,
         gear=gears.gears,
-        fixed_tendon=_tendon_columns(
-            numbering, "fixed_tendons", fixed_rows, fixed_layout, (*_TENDON, "lower", "upper", "rest_length")
-        ),
+        fixed_tendon=_tendon_columns(numbering, "fixed_tendons", fixed_rows, fixed_layout, _FIXED_TENDON),
         fixed_tendon_axis=_tendon_axes(numbering, fixed_rows, fixed_layout, dof_of_axis),
         spatial_tendon=_tendon_columns(numbering, "spatial_tendons", spatial_rows, spatial_layout, _TENDON),
         attachment=attachment,
@@ -107,14 +103,19 @@ def build_joints(numbering: Numbering, model: Model, dof_position: Array, findin
         loose=loose,
         fixed_tendons=fixed_layout,
         spatial_tendons=spatial_layout,
-        fixed_tendon_row=fixed_rows,
-        spatial_tendon_row=spatial_rows,
-        fixed_tendon_articulation=tuple(
-            _articulation_of_fixed(numbering, t, fixed_rows[t], dof_of_axis[t])
-            for t in range(len(fixed_rows))
+        fixed_tendon_articulation=fixed_layout.fill(
+            [
+                _articulation_of_fixed(numbering, t, rows, dof_of_axis[t]) + numbering.articulations.first(t)
+                for t, rows in enumerate(fixed_rows)
+            ],
+            np.int32,
         ),
-        spatial_tendon_articulation=tuple(
-            _articulation_of_spatial(numbering, t, spatial_rows[t]) for t in range(len(spatial_rows))
+        spatial_tendon_articulation=spatial_layout.fill(
+            [
+                _articulation_of_spatial(numbering, t, rows) + numbering.articulations.first(t)
+                for t, rows in enumerate(spatial_rows)
+            ],
+            np.int32,
         ),
         unstretched=unstretched,
         attachment=attachment,

@@ -11,26 +11,14 @@ __all__ = ["ARTICULATION_ABSENT", "RIGID_BODY_ABSENT"]
 
 _FRICTION = "the joint friction and drive envelope models of tensorphys_dynamics"
 _KINEMATIC = "the kinematic targets of tensorphys_dynamics"
-_TENDONS = "the tendons of tensorphys_dynamics"
 _COMPLIANT = "the compliant contacts of tensorphys_contact"
 _SLEEPING = "the sleeping and disabling of bodies in tensorphys_engine"
-
-_TENDON_MEMBERS = (
-    "properties",
-    "stiffnesses",
-    "dampings",
-    "limit_stiffnesses",
-    "limits",
-    "rest_lengths",
-    "offsets",
-)
 
 ARTICULATION_ABSENT: Mapping[str, str] = {
     "dof_friction_coefficients": _FRICTION,
     "dof_friction_properties": _FRICTION,
     "dof_drive_model_properties": _FRICTION,
     "compliant_material_properties": _COMPLIANT,
-    **{f"{kind}_tendon_{name}": _TENDONS for kind in ("fixed", "spatial") for name in _TENDON_MEMBERS},
 }
 
 RIGID_BODY_ABSENT: Mapping[str, str] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,13 @@ def spread(first: npt.NDArray[Any], count: npt.NDArray[Any]) -> IntArray:
     """
     step = np.arange(int(count.max(initial=0)), dtype=np.int64)
     return np.where(step < count[:, None], first[:, None] + step, -1).astype(np.int32)
+
+
+def _members(owner: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Items by owner, and where those of each owner start and how many they are."""
+    order = np.argsort(owner, kind="stable").astype(np.int32)
+    number = np.bincount(owner, minlength=count).astype(np.int32)
+    return order, (np.cumsum(number) - number).astype(np.int32), number
 
 
 class Catalog:
@@ -66,6 +73,11 @@ class Catalog:
         self.link_articulation: IntArray = np.array(model.link_articulation.numpy())
         limits = np.stack([getattr(model, name).numpy() for name in ("dof_lower", "dof_upper")], axis=-1)
         self.dof_limited: npt.NDArray[np.bool_] = (np.abs(limits) < FLOAT_MAX).any(axis=-1)
+        joints, count = simulation.joints, len(self.link_start)
+        self._tendons = {
+            "fixed": _members(joints.fixed_tendon_articulation, count),
+            "spatial": _members(joints.spatial_tendon_articulation, count),
+        }
         self._metatypes: dict[int, tuple[ArticulationLabels, ArticulationMetatype]] = {}
 
     def shapes(self, first_link: IntArray, link_count: IntArray) -> IntArray:
@@ -83,6 +95,12 @@ class Catalog:
         if slots.size == 0:
             return slots
         return np.where(slots >= 0, np.append(self.directory.link_shape, -1)[slots], -1).astype(np.int32)
+
+    def tendons(self, kind: Literal["fixed", "spatial"], articulations: IntArray) -> IntArray:
+        """Flat tendons of articulations, -1 where one has fewer than the one that has most, shape [rows, most]."""
+        order, start, count = self._tendons[kind]
+        places = spread(start[articulations], count[articulations])
+        return np.where(places >= 0, np.append(order, -1)[places], -1).astype(np.int32)
 
     def principal_rotation(self) -> FloatArray:
         """Principal axes of the inertia of each link as authored, quaternion xyzw, shape [links, 4]."""

@@ -11,7 +11,7 @@ from typing import Literal
 
 __all__ = ["ARTICULATION_FIELDS", "ARTICULATION_QUANTITIES", "RIGID_BODY_FIELDS", "Field", "Quantity"]
 
-Items = Literal["row", "link", "dof", "shape"]
+Items = Literal["row", "link", "dof", "shape", "tendon"]
 Group = Literal["state", "property"]
 Conversion = Literal[
     "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse", "material", "offset",
@@ -25,7 +25,7 @@ class Field:
 
     Attributes:
         name: Name after ``get_`` and ``set_``.
-        items: What a row holds: one thing ("row"), its links, degrees of freedom or collision shapes.
+        items: What a row holds: one thing ("row"), its links, degrees of freedom, collision shapes or tendons.
         width: Numbers of one item; 0 where an item is one number and has no axis of its own.
         dtype: Type of the numbers as the view hands them out.
         unit: Unit; where translations and rotations differ, of both. Lengths and masses are in stage units.
@@ -110,6 +110,28 @@ def _mass_fields(items: Items, scalar: int) -> tuple[Field, ...]:
     )
 
 
+_TENDON_COLUMNS = {
+    "stiffnesses": ("stiffness", "N/m"),
+    "dampings": ("damping", "N s/m"),
+    "limit_stiffnesses": ("limit_stiffness", "N/m"),
+    "limits": ("limits", "m"),
+    "rest_lengths": ("rest_length", "m"),
+    "offsets": ("offset", "m"),
+}
+
+
+def _tendon_fields(kind: Literal["fixed", "spatial"], *names: str) -> tuple[Field, ...]:
+    """Properties of tendons. They have getters of their own and one setter together."""
+
+    def field(name: str) -> Field:
+        column, unit = _TENDON_COLUMNS[name]
+        source, width = f"joints.model.{kind}_tendon_{column}", 2 if name == "limits" else 0
+        title = f"{kind}_tendon_{name}"
+        return Field(title, "tendon", width, unit, source, f"{kind}_tendon", writable=False)
+
+    return tuple(field(name) for name in names)
+
+
 _SHAPE_FIELDS = (
     Field(
         "material_properties", "shape", 3, "-, -, -", "contact_model.static_friction", "shape",
@@ -163,6 +185,10 @@ ARTICULATION_FIELDS = _table(
     _dof("dof_armatures", "kg or kg m²", "model.dof_armature", group="property"),
     *_mass_fields("link", 0),
     *_SHAPE_FIELDS,
+    *_tendon_fields(
+        "fixed", "stiffnesses", "dampings", "limit_stiffnesses", "limits", "rest_lengths", "offsets"
+    ),
+    *_tendon_fields("spatial", "stiffnesses", "dampings", "limit_stiffnesses", "offsets"),
 )  # fmt: skip
 
 ARTICULATION_QUANTITIES = {

@@ -131,6 +131,8 @@ def articulation_layout(
         "dof_velocity": spread(catalog.velocity_start[a] + 6 * floating, catalog.dof_count[a]),
         "root_pose": a[:, None],
         "shape": catalog.shapes(catalog.link_start[a], catalog.link_count[a]),
+        "fixed_tendon": catalog.tendons("fixed", a),
+        "spatial_tendon": catalog.tendons("spatial", a),
     }
     slots["generalized"] = slots["dof_velocity"]
     if floating.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,31 @@ class Transfer:
                 self._scatter_values(values, field.slots, field.source, selected, is_state=field.is_state)
             if field.is_state:
                 core.simulation.refresh()
+
+    def scatter_all(self, values: Mapping[Field, Any], indices: Any, what: str) -> None:
+        """Write the selected rows of several plain fields, once all of their data are found good.
+
+        Args:
+            values: Data of each field.
+            indices: Rows, ``None`` for all.
+            what: What asks, for messages.
+        """
+        core, rows = self._core, self._rows
+        with core.frontend.ordered_with_caller(core.device):
+            arrays = {
+                field: self.input(
+                    data,
+                    (rows.count, self.items(field), max(field.width, 1)),
+                    f"{what}({field.name.partition('_tendon_')[2]})",
+                )
+                for field, data in values.items()
+            }
+            selected = self.select(indices, what)
+            if selected is None:
+                return
+            for field, array in arrays.items():
+                if array.size:
+                    self._scatter_values(array, field.slots, field.source, selected, is_state=field.is_state)
 
     def _scatter_values(
         self, values: wp.array, slots: str, target: str, selected: wp.array, *, is_state: bool = True

@@ -94,12 +94,23 @@ def mimic_law(jp: JointParameters, jr: JointRows, item: int, row: int, length: f
 
 
 @wp.func
-def tendon_limit(jr: JointRows, row: int, length: float, lower: float, upper: float, stiffness: float):
-    """The spring beyond the nearer bound of a length; returns the sign of its row."""
+def tendon_spring(jr: JointRows, row: int, stretch: float, band: float, stiffness: float, damping: float):
+    """The spring-damper of a length; it is slack over a band above the rest length."""
+    jr.row_law[row] = SPRING
+    jr.row_error[row] = wp.where(stretch > band, stretch - band, wp.min(stretch, 0.0))
+    jr.row_stiffness[row] = wp.where(stretch > 0.0 and stretch <= band, 0.0, stiffness)
+    jr.row_damping[row] = damping
+
+
+@wp.func
+def tendon_limit(
+    jr: JointRows, row: int, length: float, lower: float, upper: float, stiffness: float, hard: int
+):
+    """The nearer bound of a length, hard or a spring beyond it; returns the sign of its row."""
     below = length - lower
     above = upper - length
-    set_limit(jr, row, wp.min(below, above), 0.0, stiffness, 0.0)
-    if stiffness <= 0.0:
+    set_limit(jr, row, wp.min(below, above), 0.0, wp.where(hard == 1, 0.0, stiffness), 0.0)
+    if stiffness <= 0.0 and hard == 0:
         jr.row_law[row] = IDLE
     return wp.where(below <= above, 1.0, -1.0)
 
@@ -110,14 +121,17 @@ def fixed_tendon_law(jp: JointParameters, jr: JointRows, item: int, row: int, ki
     sign = float(1.0)
     total = length + jp.fixed_tendon_offset[item]
     if kind == COUPLING:
-        jr.row_law[row] = SPRING
-        jr.row_error[row] = total - jp.fixed_tendon_rest_length[item]
-        jr.row_stiffness[row] = jp.fixed_tendon_stiffness[item]
-        jr.row_damping[row] = jp.fixed_tendon_damping[item]
+        stretch = total - jp.fixed_tendon_rest_length[item]
+        stiffness = jp.fixed_tendon_stiffness[item]
+        tendon_spring(
+            jr, row, stretch, jp.fixed_tendon_dead_band[item], stiffness, jp.fixed_tendon_damping[item]
+        )
+        jr.row_bound[row] = jp.fixed_tendon_max_force[item]
     else:
-        lower = jp.fixed_tendon_lower[item]
-        upper = jp.fixed_tendon_upper[item]
-        sign = tendon_limit(jr, row, total, lower, upper, jp.fixed_tendon_limit_stiffness[item])
+        limits = jp.fixed_tendon_limits[item]
+        stiffness = jp.fixed_tendon_limit_stiffness[item]
+        hard = jp.fixed_tendon_hard_limits[item]
+        sign = tendon_limit(jr, row, total, limits[0], limits[1], stiffness, hard)
     if jp.fixed_tendon_enabled[item] == 0:
         jr.row_law[row] = IDLE
     return sign
@@ -178,13 +192,14 @@ def spatial_tendon_law(jp: JointParameters, jr: JointRows, item: int, row: int, 
     tendon = jp.leaf_tendon[item]
     total = length + jp.spatial_tendon_offset[tendon]
     if kind == COUPLING:
-        jr.row_law[row] = SPRING
-        jr.row_error[row] = total - jp.leaf_rest_length[item]
-        jr.row_stiffness[row] = jp.spatial_tendon_stiffness[tendon]
-        jr.row_damping[row] = jp.spatial_tendon_damping[tendon]
+        stretch = total - jp.leaf_rest_length[item]
+        band = jp.spatial_tendon_dead_band[tendon]
+        damping = jp.spatial_tendon_damping[tendon]
+        tendon_spring(jr, row, stretch, band, jp.spatial_tendon_stiffness[tendon], damping)
     else:
         stiffness = jp.spatial_tendon_limit_stiffness[tendon]
-        sign = tendon_limit(jr, row, total, jp.leaf_lower[item], jp.leaf_upper[item], stiffness)
+        hard = jp.spatial_tendon_hard_limits[tendon]
+        sign = tendon_limit(jr, row, total, jp.leaf_lower[item], jp.leaf_upper[item], stiffness, hard)
     if jp.spatial_tendon_enabled[tendon] == 0:
         jr.row_law[row] = IDLE
     return sign
