@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
-import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -83,11 +84,74 @@ def test_cache_in_memory_and_in_files(device: str, tmp_path: pathlib.Path) -> No
     assert [p.name for p in (tmp_path / "fields").iterdir()] == [f"{first.key}.npz"]
     other = ts.field_from_mesh(*box_mesh(), parameters=parameters, cache=cache, device=device)
     assert other.key != first.key and len(cache) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    # a file keeps no warnings: another run is told the same
+    with pytest.warns(ts.OpenMeshWarning, match="4 boundary edges"):
         read = ts.field_from_mesh(*mesh, parameters=parameters, cache=cache, device=device)
     assert read is not first
     np.testing.assert_array_equal(read.distance(POINTS), first.distance(POINTS))
+
+
+def test_files_that_cannot_be_read_or_written(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mesh, parameters = box_mesh(), ts.FieldParameters(resolution=8)
+    folder = tmp_path / "fields"
+    first = ts.field_from_mesh(*mesh, parameters=parameters, cache=ts.FieldCache(folder), device="cpu")
+    path = folder / f"{first.key}.npz"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    again = ts.field_from_mesh(*mesh, parameters=parameters, cache=ts.FieldCache(folder), device="cpu")
+    assert "cannot be read, the field is made anew" in caplog.text
+    np.testing.assert_array_equal(again.distance(POINTS), first.distance(POINTS))
+    assert ts.FieldCache(folder).get(first.key, "cpu") is not None
+    # a file under a wrong name is not taken for another field
+    (folder / f"{'0' * 32}.npz").write_bytes(path.read_bytes())
+    assert ts.FieldCache(folder).get("0" * 32, "cpu") is None
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    blocked = ts.FieldCache(tmp_path / "file")
+    ts.field_from_mesh(*mesh, parameters=parameters, cache=blocked, device="cpu")
+    assert "the field is not kept in a file" in caplog.text and len(blocked) == 1
+
+
+def test_oldest_files_leave_first(tmp_path: pathlib.Path) -> None:
+    parameters = ts.FieldParameters(resolution=8)
+    fields = [
+        ts.field_from_mesh(*box_mesh((1, 1, h)), parameters=parameters, device="cpu") for h in (1, 2, 3)
+    ]
+    sizes = []
+    for field in fields:
+        field.save(tmp_path / "one.npz")
+        sizes.append((tmp_path / "one.npz").stat().st_size)
+    cache = ts.FieldCache(tmp_path / "fields", limit=sum(sizes) - 1)
+    for age, field in zip((30, 20, 10), fields, strict=True):
+        cache.put(field)
+        path = tmp_path / "fields" / f"{field.key}.npz"
+        os.utime(path, (path.stat().st_atime - age, path.stat().st_mtime - age))
+    assert {p.stem for p in (tmp_path / "fields").iterdir()} == {field.key for field in fields[1:]}
+
+
+def _fill(folder: str) -> str:
+    cache = ts.FieldCache(folder)
+    parameters = ts.FieldParameters(resolution=8)
+    return ts.field_from_mesh(*box_mesh(), parameters=parameters, cache=cache, device="cpu").key
+
+
+def test_processes_share_a_folder(tmp_path: pathlib.Path) -> None:
+    """Threads, each with a cache of its own, stand in for processes: they meet in the files alone."""
+    with ThreadPoolExecutor(4) as pool:
+        keys = set(pool.map(_fill, [str(tmp_path)] * 8))
+    assert len(keys) == 1 and [p.name for p in tmp_path.iterdir()] == [f"{keys.pop()}.npz"]
+
+
+def test_default_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.setenv("TENSORPHYS_SDF_CACHE", str(tmp_path / "here"))
+    assert ts.default_cache_folder() == tmp_path / "here"
+    for off in ("", "0", "off", "None"):
+        monkeypatch.setenv("TENSORPHYS_SDF_CACHE", off)
+        assert ts.default_cache_folder() is None
+    monkeypatch.delenv("TENSORPHYS_SDF_CACHE")
+    folder = ts.default_cache_folder()
+    assert folder is not None and folder.parts[-2:] == ("tensorphys", "sdf")
 
 
 def test_content_key_depends_on_everything_that_decides_a_field() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +12,13 @@ from pxr import Sdf, UsdGeom, UsdPhysics
 
 import tensorphys
 
-# Colliders with approximation sdf do not collide yet, which the engine says.
-pytestmark = pytest.mark.filterwarnings("ignore::tensorphys_engine.UnsupportedWarning")
+
+@pytest.fixture(autouse=True)
+def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "fields"
+    monkeypatch.setenv("TENSORPHYS_SDF_CACHE", str(folder))
+    return folder
+
 
 CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 FACES = [
@@ -190,13 +196,86 @@ def test_warnings_about_a_mesh_name_its_prim(
 def test_attributes_that_are_wrong_or_ignored(
     stages: SimpleNamespace, caplog: pytest.LogCaptureFixture
 ) -> None:
+    wrong = stages.Author.new()
+    cube(wrong, "/World/wrong", sdfResolution=4096)
+    with pytest.raises(Exception, match=r"/World/wrong: .*resolution: expected 2 to 2048 cells, got 4096"):
+        stages.view("numpy", wrong).create_sdf_shape_view("/World/wrong", 3)
     stage = stages.Author.new()
-    cube(stage, "/World/wrong", sdfResolution=16, sdfMargin=-0.5)
     cube(stage, "/World/fewer", sdfResolution=16, sdfTriangleCountReductionFactor=0.5)
     sim = stages.view("numpy", stage)
-    with pytest.raises(tensorphys.ViewError, match="/World/wrong: physxSDFMeshCollision attributes: margin"):
-        sim.create_sdf_shape_view("/World/wrong", 3)
     sim.create_sdf_shape_view("/World/fewer", 3)
-    assert (
-        "/World/fewer: physxSDFMeshCollision:sdfTriangleCountReductionFactor = 0.5 is ignored" in caplog.text
+    assert "/World/fewer: sdfTriangleCountReductionFactor = 0.5 is ignored" in caplog.text
+
+
+def test_fields_are_kept_between_runs(
+    stages: SimpleNamespace,
+    cache_folder: pathlib.Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stage = stages.Author.new()
+    mesh = cube(stage, "/World/Cube", sdfResolution=16)
+    mesh.CreateFaceVertexCountsAttr([3] * 10)
+    mesh.CreateFaceVertexIndicesAttr(FACES[:30])
+    points = np.random.default_rng(0).uniform(-2, 2, (1, 40, 3)).astype(np.float32)
+    first, second = (stages.view("numpy", stage) for _ in range(2))
+    results = []
+    for sim in (first, second):
+        caplog.clear()
+        view = sim.create_sdf_shape_view("/World/Cube", 40)
+        results.append(np.array(view.get_sdf_and_gradients(points)))
+        assert "/World/Cube: the mesh is open" in caplog.text
+        assert len(list(cache_folder.iterdir())) == 1
+        monkeypatch.setattr("tensorphys_sdf.build.build_grid", None)  # the second one must not build
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("extra", [("sdfMargin", 0.3), ("sdfNarrowBandThickness", 0.1)])
+def test_margin_and_narrow_band(stages: SimpleNamespace, extra: tuple[str, float]) -> None:
+    """More margin makes the grid larger; more narrow band refines more of it."""
+    stage = stages.Author.new()
+    cube(stage, "/World/plain", sdfResolution=48)
+    cube(stage, "/World/more", sdfResolution=48, **{extra[0]: extra[1]})
+    sim = stages.view("numpy", stage)
+    plain, more = (
+        sim.create_sdf_shape_view(f"/World/{name}", 1)._sets[False].fields[0].grid
+        for name in ("plain", "more")
     )
+    diagonal = 2.0 * np.sqrt(3.0)
+    if extra[0] == "sdfMargin":
+        assert np.all(plain.layout.lower - more.layout.lower > 0.2 * diagonal)
+    else:
+        np.testing.assert_array_equal(plain.layout.lower, more.layout.lower)
+        for grid, width in ((plain, 0.01), (more, 0.1)):
+            middle = np.stack(np.indices(grid.layout.blocks), -1) + 0.5
+            depth = np.abs(cube_distance(grid.layout.lower + middle * grid.layout.cell))
+            assert (grid.arrays["brick"].numpy().reshape(grid.layout.blocks) >= 0)[
+                depth < width * diagonal
+            ].all()
+        assert more.brick_count > 1.3 * plain.brick_count
+
+
+@pytest.mark.parametrize(
+    ("bits", "subgrid"), [("BitsPerPixel8", 6), ("BitsPerPixel16", 3), ("BitsPerPixel32", 6), (None, 0)]
+)
+def test_bits_and_subgrid(stages: SimpleNamespace, bits: str | None, subgrid: int) -> None:
+    """Fewer bits store a coarser value; the subgrid is the number of cells of a block, 0 without blocks."""
+    stage = stages.Author.new()
+    mesh = cube(stage, "/World/Cube", sdfResolution=24, sdfSubgridResolution=subgrid)
+    if bits is not None:
+        kind = Sdf.ValueTypeNames.Token
+        mesh.GetPrim().CreateAttribute("physxSDFMeshCollision:sdfBitsPerSubgridPixel", kind).Set(bits)
+    view = stages.view("numpy", stage).create_sdf_shape_view("/World/Cube", 300)
+    layout = view._sets[False].fields[0].grid.layout
+    assert layout.subgrid == subgrid
+    np.testing.assert_allclose(layout.fine_cell, 2.0 / 24)
+    assert layout.bits == int((bits or "BitsPerPixel32").removeprefix("BitsPerPixel"))
+    # exact at the fine nodes but for the stored bits
+    nodes = layout.lower + layout.fine_cell * np.stack(np.indices((24, 24, 24)), -1).reshape(-1, 3)
+    nodes = np.random.default_rng(0).permutation(nodes[np.abs(cube_distance(nodes)) < 0.06])[:300]
+    d = np.array(view.get_sdf_and_gradients(nodes[None].astype(np.float32)))[0, :, 0]
+    error = np.abs(d - cube_distance(nodes))
+    step = view._sets[False].fields[0].grid.fine_scale if layout.bits < 32 else 0.0
+    assert len(error) == 300 and error.max() <= 0.51 * step + 2e-6
+    if layout.bits == 8:
+        assert error.max() > 1e-4

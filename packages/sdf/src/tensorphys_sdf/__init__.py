@@ -7,7 +7,7 @@ from tensorphys_sdf.build import (
     field_from_mesh,
     field_from_voxels,
 )
-from tensorphys_sdf.cache import FieldCache
+from tensorphys_sdf.cache import FieldCache, default_cache_folder
 from tensorphys_sdf.errors import (
     ArrayError,
     FieldFileError,
@@ -48,6 +48,7 @@ __all__ = [
     "Surface",
     "clean_mesh",
     "content_key",
+    "default_cache_folder",
     "extract_surface",
     "field_from_function",
     "field_from_mesh",

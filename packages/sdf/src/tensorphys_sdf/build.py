@@ -75,8 +75,11 @@ def field_from_mesh(
     device = wp.get_device(device)
     key = content_key(vertices, triangles, parameters, sign=sign, repair=repair)
     if cache is not None:
+        known = cache.holds(key, device)
         found = cache.get(key, device)
         if found is not None:
+            if found.surface is not None and not known:
+                found.surface.warn(sign, stacklevel=4)  # a file keeps no warnings
             return found
     surface = Surface(vertices, triangles, sign=sign, repair=repair, device=device)
     layout = plan_layout(surface.lower, surface.upper, parameters, blend=1)

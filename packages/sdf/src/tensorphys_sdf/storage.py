@@ -57,10 +57,11 @@ def load_field(path: Any, *, device: Any = None) -> SignedDistanceField:
     """
     device = wp.get_device(device)
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # opened here, since NumPy leaves a file open that ends too early
+        with open(path, "rb") as source, np.load(source, allow_pickle=False) as file:
             head = json.loads(bytes(file["head"]))
             stored = {name: file[name] for name in file.files if name != "head"}
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise FieldFileError(f"{path}: no signed distance field ({error})") from error
     if head.get("version") != _VERSION:
         raise FieldFileError(f"{path}: version {head.get('version')}, this library reads {_VERSION}")

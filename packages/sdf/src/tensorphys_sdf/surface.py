@@ -9,7 +9,13 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import exact as kernels
-from tensorphys_sdf.errors import MeshRepairWarning, NoInsideWarning, OpenMeshWarning, ParameterError
+from tensorphys_sdf.errors import (
+    MeshRepairWarning,
+    NoInsideWarning,
+    OpenMeshWarning,
+    ParameterError,
+    SdfWarning,
+)
 from tensorphys_sdf.mesh import Array, MeshReport, clean_mesh
 from tensorphys_sdf.structs import SdfSurface
 
@@ -131,40 +137,46 @@ class Surface:
         return float(np.median(w[:_PROBES] + w[_PROBES:]))
 
     def _decide(self, sign: SignRule, quiet: bool) -> str:
-        r = self.report
-        if quiet:
-            sheet = sign == "auto" and self.enclosure < 2.0 * _SHEET
-            return "normal" if sheet else "winding" if sign == "auto" else sign
-        if r.duplicate_count or r.turned_count:
-            warnings.warn(
-                f"mesh of {r.triangle_count} triangles: {r.duplicate_count} repeated faces dropped, "
-                f"{r.turned_count} turned",
-                MeshRepairWarning,
-                stacklevel=5,
-            )
-        if sign not in ("auto", "winding"):
+        if not quiet:
+            self.warn(sign, stacklevel=6)
+        if sign != "auto":
             return sign
+        return "normal" if self.enclosure < 2.0 * _SHEET else "winding"
+
+    def warn(self, sign: SignRule = "auto", *, stacklevel: int = 2) -> None:
+        """Give the warnings about what was found in the mesh, for the rule that was asked for."""
+        for category, text in self._findings(sign):
+            warnings.warn(text, category, stacklevel=stacklevel)
+
+    def _findings(self, sign: SignRule) -> list[tuple[type[SdfWarning], str]]:
+        r = self.report
+        found: list[tuple[type[SdfWarning], str]] = []
+        if r.duplicate_count or r.turned_count:
+            text = (
+                f"mesh of {r.triangle_count} triangles: {r.duplicate_count} repeated faces dropped, "
+                f"{r.turned_count} turned"
+            )
+            found.append((MeshRepairWarning, text))
+        if sign not in ("auto", "winding"):
+            return found
         if self.enclosure < 2.0 * _SHEET:
             consequence = (
                 "distances are signed by the side of the nearest face (positive where its normal points)"
                 if sign == "auto"
                 else "sign='winding' was asked for and finds little or no inside"
             )
-            warnings.warn(
+            text = (
                 f"the mesh is open and encloses nothing ({r.boundary_edge_count} boundary edges, "
-                f"enclosure {self.enclosure:.2f} of 1): {consequence}; sign='unsigned' gives plain distances",
-                NoInsideWarning,
-                stacklevel=5,
+                f"enclosure {self.enclosure:.2f} of 1): {consequence}; sign='unsigned' gives plain distances"
             )
-            return "normal" if sign == "auto" else "winding"
-        if not r.closed:
-            warnings.warn(
+            found.append((NoInsideWarning, text))
+        elif not r.closed:
+            text = (
                 f"the mesh is open ({r.boundary_edge_count} boundary edges): inside is where its generalised "
-                "winding number exceeds 1/2",
-                OpenMeshWarning,
-                stacklevel=5,
+                "winding number exceeds 1/2"
             )
-        return "winding"
+            found.append((OpenMeshWarning, text))
+        return found
 
 
 def pseudonormals(vertices: Array, triangles: Array) -> Array:

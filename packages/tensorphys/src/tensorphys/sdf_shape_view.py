@@ -15,7 +15,14 @@ from tensorphys.matching import NotSuitableError, match_prims, shorten
 from tensorphys.rows import Layout, Rows
 from tensorphys.view import TensorView
 from tensorphys_scene import ShapeType
-from tensorphys_sdf import FieldCache, FieldParameters, FieldSet, ParameterError, field_from_mesh
+from tensorphys_sdf import (
+    FieldCache,
+    FieldParameters,
+    FieldSet,
+    ParameterError,
+    default_cache_folder,
+    field_from_mesh,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,21 +32,6 @@ if TYPE_CHECKING:
     from tensorphys_sdf import SignedDistanceField
 
 __all__ = ["SdfShapeView", "create_sdf_shape_view"]
-
-# Attributes of the vendor schema, and the parameters that they set.
-_ATTRIBUTES = {
-    "physxSDFMeshCollision:sdfResolution": ("resolution", int),
-    "physxSDFMeshCollision:sdfSubgridResolution": ("subgrid_resolution", int),
-    "physxSDFMeshCollision:sdfBitsPerSubgridPixel": ("bits_per_subgrid_pixel", str),
-    "physxSDFMeshCollision:sdfNarrowBandThickness": ("narrow_band_thickness", float),
-    "physxSDFMeshCollision:sdfMargin": ("margin", float),
-}
-# Attributes that change nothing here, and the values at which they ask for nothing.
-_IGNORED = {
-    "physxSDFMeshCollision:sdfEnableRemeshing": False,
-    "physxSDFMeshCollision:sdfTriangleCountReductionFactor": 1.0,
-}
-_BITS = {"8": 8, "16": 16, "32": 32, "BitsPerPixel8": 8, "BitsPerPixel16": 16, "BitsPerPixel32": 32}
 
 # Fields are made once a simulation, whatever the number of views and environments.
 _CACHES: weakref.WeakKeyDictionary[Core, FieldCache] = weakref.WeakKeyDictionary()
@@ -76,7 +68,8 @@ class _SdfRows(Rows):
 class SdfShapeView(TensorView):
     """Colliders with approximation ``sdf``, one row each.
 
-    Made by ``SimulationView.create_sdf_shape_view``. Query points are in the frame of the shape's mesh without
+    Made by ``SimulationView.create_sdf_shape_view``. Fields are kept between runs, by the hash of their content, in the
+    folder that ``tensorphys_sdf.default_cache_folder`` names (``TENSORPHYS_SDF_CACHE``). Query points are in the frame of the shape's mesh without
     scale, and so are distances; ``scaled=True`` means the frame with scale, where lengths are those of the stage.
     """
 
@@ -220,32 +213,23 @@ def _shapes(core: Core, matches: Any) -> list[_Shape]:
 
 
 def _parameters(core: Core, shape: _Shape) -> FieldParameters:
-    """What the vendor's attributes of the collider say, applied or not; defaults elsewhere."""
-    values: dict[str, Any] = {}
-    if core.stage is None:
-        return FieldParameters()
-    prim = core.stage.GetPrimAtPath(shape.path)
-    if not prim and shape.template.shapes.path[shape.row]:
-        # a copy that only the simulation has: the prim that it is a copy of
-        prim = core.stage.GetPrimAtPath(shape.template.shapes.path[shape.row])
-    if not prim:
-        return FieldParameters()
-    for name, (parameter, kind) in _ATTRIBUTES.items():
-        attribute = prim.GetAttribute(name)
-        value = attribute.Get() if attribute else None
-        if value is not None:
-            values[parameter] = _BITS.get(str(value), 16) if kind is str else kind(value)
-    for name, neutral in _IGNORED.items():
-        attribute = prim.GetAttribute(name)
-        value = attribute.Get() if attribute else None
-        if value is not None and value != neutral:
-            core.warn("%s: %s = %s is ignored: the mesh is taken as it is", shape.path, name, value)
-    if values.get("resolution", 1) <= 0:
-        core.warn("%s: sdfResolution is %s, the default is used", shape.path, values.pop("resolution"))
+    """What the scene says about the collider's field."""
+    shapes, row = shape.template.shapes, shape.row
+    if shapes.sdf_remeshing[row]:
+        core.warn("%s: sdfEnableRemeshing is ignored: the mesh is taken as it is", shape.path)
+    if shapes.sdf_triangle_reduction[row] != 1.0:
+        text = "%s: sdfTriangleCountReductionFactor = %s is ignored: the mesh is taken as it is"
+        core.warn(text, shape.path, float(shapes.sdf_triangle_reduction[row]))
     try:
-        return FieldParameters(**values)
+        return FieldParameters(
+            resolution=int(shapes.sdf_resolution[row]),
+            subgrid_resolution=int(shapes.sdf_subgrid_resolution[row]),
+            bits_per_subgrid_pixel=int(shapes.sdf_bits_per_pixel[row]),
+            narrow_band_thickness=float(shapes.sdf_narrow_band[row]),
+            margin=float(shapes.sdf_margin[row]),
+        )
     except ParameterError as error:
-        raise ViewError(f"{shape.path}: physxSDFMeshCollision attributes: {error}") from error
+        raise ViewError(f"{shape.path}: attributes of its signed distance field: {error}") from error
 
 
 def _field(
@@ -253,7 +237,9 @@ def _field(
 ) -> SignedDistanceField:
     mesh = shape.template.meshes[int(shape.template.shapes.mesh[shape.row])]
     triangles = mesh.triangles if np.prod(scale) >= 0.0 else mesh.triangles[:, ::-1]
-    cache = _CACHES.setdefault(core, FieldCache())
+    cache = _CACHES.get(core)
+    if cache is None:
+        cache = _CACHES[core] = FieldCache(default_cache_folder())
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         field = field_from_mesh(
