@@ -173,7 +173,7 @@ def test_points_without_matching_widths_are_left_out(scene_of: Callable[..., Sce
     ("extra", "message"),
     [
         ("float[] widths = [1, 0, 1]", "width is 0.0"),
-        ("float[] widths = [1, nan, 1]", "width is nan"),
+        ("float[] widths = [1, nan, 1]", r"widths of entry 1 is not finite: \[nan\]"),
         ("float[] widths = [1]\npoint3f[] points = [(inf, 0, 0)]", "point 0 is not finite"),
     ],
 )

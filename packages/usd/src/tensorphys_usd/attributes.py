@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pxr import Sdf, Usd
+from pxr import Gf, Sdf, Usd
 
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.geometry_values import wrong
 
 _PREFIXES = (
     "physics:",
@@ -79,7 +80,7 @@ class Attributes:
         """Authored number, 3.4e38 and above being infinite, or the default as it is.
 
         Raises:
-            StageError: If it is no number.
+            StageError: If it is no number, or NaN.
         """
         if name not in self.names:
             return default
@@ -87,6 +88,8 @@ class Attributes:
         if not isinstance(value, (bool, int, float)):
             raise self._wrong(name, value, "a number")
         number = float(value)
+        if number != number:
+            raise StageError(f"{self.prim.GetPath()}: {name} is nan")
         if abs(number) >= 3.0e38:
             return float("inf") if number > 0.0 else float("-inf")
         return number
@@ -113,11 +116,16 @@ class Attributes:
             return int(value)
         raise self._wrong(name, value, "a whole number")
 
-    def vector(self, name: str, default: Sequence[float]) -> npt.NDArray[np.float64]:
+    def vector(self, name: str, default: Sequence[float], *, finite: bool = True) -> npt.NDArray[np.float64]:
         """Authored numbers, as many as the default has, or the default.
 
+        Args:
+            name: The attribute.
+            default: Where none is authored.
+            finite: Whether infinite numbers are refused, as NaN is.
+
         Raises:
-            StageError: If they are something else or not finite.
+            StageError: If they are something else.
         """
         result = np.array(default, dtype=np.float64)
         if name not in self.names:
@@ -129,9 +137,33 @@ class Attributes:
             raise self._wrong(name, value, f"{result.size} numbers") from None
         if given.shape != result.shape:
             raise self._wrong(name, value, f"{result.size} numbers")
-        if not np.isfinite(given).all():
+        if np.isnan(given).any() or (finite and np.isinf(given).any()):
             raise StageError(f"{self.prim.GetPath()}: {name} is {given.tolist()}")
         return given
+
+    def quaternion(self, name: str) -> Any | None:
+        """Authored `Gf` quaternion, None where none is authored.
+
+        Raises:
+            StageError: If it is something else.
+        """
+        value = self.get(name)
+        if value is None or isinstance(value, (Gf.Quatf, Gf.Quatd, Gf.Quath)):
+            return value
+        raise self._wrong(name, value, "a quaternion")
+
+    def tokens(self, name: str) -> tuple[str, ...]:
+        """Authored list of texts, none where none is authored; a single one counts as one.
+
+        Raises:
+            StageError: If it is something else.
+        """
+        value = self.get(name, ())
+        if isinstance(value, str):
+            return (value,)
+        if hasattr(value, "__len__") and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        raise self._wrong(name, value, "texts")
 
     def numbers(self, name: str, default: Sequence[float]) -> npt.NDArray[np.float64]:
         """Authored numbers, however many, or the default; a single one counts as one.
@@ -162,8 +194,7 @@ class Attributes:
         raise self._wrong(name, value, "text")
 
     def _wrong(self, name: str, value: object, expected: str) -> StageError:
-        shown = " ".join(str(value).split())[:80]
-        return StageError(f"{self.prim.GetPath()}: {name} is {shown}, expected {expected}")
+        return wrong(self.prim, name, value, expected)
 
     def targets(self, name: str) -> list[Sdf.Path]:
         """Targets of an authored relationship, paths in prototypes resolved by OpenUSD."""

@@ -132,6 +132,8 @@ def _drive(path: Sdf.Path, row: AxisRow, drive: Any) -> None:
         if not np.isfinite(value):
             raise StageError(f"{path}: {name} of the drive of {row.axis.name} is {value}")
         setattr(row, name, value)
+    if np.isnan(drive.forceLimit):
+        raise StageError(f"{path}: max_force of the drive of {row.axis.name} is nan")
     row.drive_type = DriveType.ACCELERATION if drive.acceleration else DriveType.FORCE
     row.max_force = _INF if drive.forceLimit >= _BIG else float(drive.forceLimit)
 

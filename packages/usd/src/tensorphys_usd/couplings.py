@@ -192,9 +192,8 @@ class StageCouplings:
         prefix = f"physxTendon:{name}:"
         gearing = _first(attributes, f"{prefix}gearing")
         coefficient = _first(attributes, f"{prefix}forceCoefficient")
-        tokens = attributes.get(f"{prefix}jointAxis", ())
-        tokens = [tokens] if isinstance(tokens, str) else list(tokens)
-        key = self._axis(joint, str(tokens[0]) if tokens else "rotX")
+        tokens = attributes.tokens(f"{prefix}jointAxis")
+        key = self._axis(joint, tokens[0] if tokens else "rotX")
         if tendon is None:
             self._reading.report.add(path, f"fixed tendon {name} has no root: ignored")
         elif key is None:

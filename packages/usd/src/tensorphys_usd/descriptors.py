@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pxr import Sdf, Usd, UsdPhysics
+from pxr import Sdf, Tf, Usd, UsdPhysics
 
+from tensorphys_usd.errors import StageError
+from tensorphys_usd.geometry_values import bad_transform
 from tensorphys_usd.stage import Reading
 
 # One row: prim path and the parser's descriptor.
@@ -61,7 +63,13 @@ class Descriptors:
     """
 
     def __init__(self, reading: Reading) -> None:
-        loaded = _load(reading.stage, [str(path) for path in reading.skip])
+        try:
+            loaded = _load(reading.stage, [str(path) for path in reading.skip])
+        except Tf.ErrorException as error:
+            # It reads transforms, and stops where one is of a wrong type.
+            culprits = (bad_transform(prim) for prim in reading.prims)
+            reason = f"OpenUSD's physics parser: {' '.join(str(error).split())}"
+            raise StageError(next(filter(None, culprits), reason)) from None
         self._order = reading.order
         self.scenes = self._rows(loaded, ("Scene",))
         self.bodies = self._rows(loaded, ("RigidBody",))

@@ -12,9 +12,16 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, Vt
 
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.geometry_values import (
+    bad_transform,
+    integers_of,
+    vectors_of,
+    world_transform,
+    wrong,
+)
 
 # Instancers in prototypes of instancers, so deep.
 _MOST_LEVELS = 8
@@ -215,8 +222,8 @@ class _Arrays:
         time = Usd.TimeCode.Default()
         if positions.Get(time) is None and positions.GetNumTimeSamples():
             time = Usd.TimeCode.EarliestTime()
-        indices = instancer.GetProtoIndicesAttr().Get(time)
-        self.prototype = np.array([] if indices is None else indices, dtype=np.int64)
+        prim = instancer.GetPrim()
+        self.prototype = integers_of(prim, "protoIndices", time=time)
         count = len(self.prototype)
         for target in prototypes:
             if not stage.GetPrimAtPath(target):
@@ -227,36 +234,26 @@ class _Arrays:
                 f"{path}: protoIndices holds {int(wrong[0])}, there are {len(prototypes)} prototypes"
             )
         for name, needed in _ARRAYS:
-            value = instancer.GetPrim().GetAttribute(name).Get(time)
-            length = 0 if value is None else len(value)
+            numbers = _numbers(prim, name, time)
+            length = len(numbers)
             if length != count and (needed or length):
                 raise StageError(f"{path}: {name} has {length} entries, protoIndices has {count}")
-            self._check(path, name, value, name == "scales")
+            bad = ~np.isfinite(numbers).all(axis=1)
+            if name == "scales":
+                bad |= (numbers == 0.0).any(axis=1)
+            elif name in _TURNS:
+                bad |= ~numbers.any(axis=1)
+            for row in np.flatnonzero(bad)[:1]:
+                raise StageError(f"{path}: {name} of instance {int(row)} is {numbers[row].tolist()}")
         self.transforms = _transforms(instancer, [stage.GetPrimAtPath(target) for target in prototypes], time)
         self.active = ~np.isin(_ids(instancer, count, time), _inactive(instancer))
         self.velocities = self._velocities(instancer, time)
 
     @staticmethod
-    def _check(path: Sdf.Path, name: str, value: Any, nonzero: bool) -> None:
-        """Refuse values that are no numbers, and scales that flatten."""
-        if value is None:
-            return
-        if name.startswith("orientations"):
-            value = [(*turn.GetImaginary(), turn.GetReal()) for turn in value]
-        numbers = np.array(value, dtype=np.float64).reshape(len(value), -1)
-        bad = ~np.isfinite(numbers).all(axis=1)
-        if name.startswith("orientations"):
-            bad |= ~numbers.any(axis=1)
-        if nonzero:
-            bad |= (numbers == 0.0).any(axis=1)
-        for row in np.flatnonzero(bad)[:1]:
-            raise StageError(f"{path}: {name} of instance {int(row)} is {numbers[row].tolist()}")
-
-    @staticmethod
     def _velocities(
         instancer: UsdGeom.PointInstancer, time: Usd.TimeCode
     ) -> dict[str, npt.NDArray[np.float64]]:
-        world = UsdGeom.XformCache(time).GetLocalToWorldTransform(instancer.GetPrim())
+        world = world_transform(UsdGeom.XformCache(time), instancer.GetPrim())
         linear = np.array(world, dtype=np.float64)[:3, :3]
         turn = np.array(world.GetOrthonormalized(False).ExtractRotationMatrix(), dtype=np.float64)
         result = {}
@@ -281,11 +278,43 @@ _ARRAYS = (
 )
 
 
+_TURNS = ("orientations", "orientationsf")
+
+
+def _numbers(prim: Usd.Prim, name: str, time: Usd.TimeCode) -> npt.NDArray[np.float64]:
+    """Entries of one of the arrays, as rows."""
+    if name == "ids":
+        return integers_of(prim, name, time=time)[:, None].astype(np.float64)
+    value = prim.GetAttribute(name).Get(time)
+    if name not in _TURNS:
+        return (
+            np.array(value, np.float64).reshape(-1, 3)
+            if _is_rows(value)
+            else vectors_of(prim, name, time=time)
+        )
+    if value is None:
+        return np.zeros((0, 4))
+    if isinstance(value, (Vt.QuathArray, Vt.QuatfArray)):
+        return np.array([(*turn.GetImaginary(), turn.GetReal()) for turn in value]).reshape(-1, 4)
+    raise wrong(prim, name, value, "quaternions")
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, Vt.Vec3fArray)
+
+
 def _transforms(
     instancer: UsdGeom.PointInstancer, prototypes: list[Usd.Prim], time: Usd.TimeCode
 ) -> list[Gf.Matrix4d]:
     """Transform of each instance; orientations, often of half precision, are made unit quaternions first."""
-    roots = [UsdGeom.Xformable(prim).GetLocalTransformation(time) for prim in prototypes]
+    roots = []
+    for prim in prototypes:
+        try:
+            roots.append(UsdGeom.Xformable(prim).GetLocalTransformation(time))
+        except Tf.ErrorException:
+            raise StageError(
+                bad_transform(prim) or f"{prim.GetPath()}: its transform cannot be computed"
+            ) from None
     indices = instancer.GetProtoIndicesAttr().Get(time) or []
     scales = instancer.GetScalesAttr().Get(time) or [None] * len(indices)
     turns = (

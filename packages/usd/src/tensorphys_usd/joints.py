@@ -42,13 +42,7 @@ _AXIS_TO_X = {
 _NO_TURN = np.eye(3)
 _ORIGIN = (0.0, 0.0, 0.0)
 _DISTANCE_COLUMNS = ("min_distance", "max_distance", "distance_stiffness", "distance_damping")
-_READ_BY_OPENUSD = (
-    "physics:axis",
-    "physics:body0",
-    "physics:body1",
-    "physics:jointEnabled",
-    "physics:collisionEnabled",
-    "physics:excludeFromArticulation",
+_NUMBERS_READ_BY_OPENUSD = (
     "physics:breakForce",
     "physics:breakTorque",
     "physics:lowerLimit",
@@ -57,6 +51,15 @@ _READ_BY_OPENUSD = (
     "physics:coneAngle1Limit",
     "physics:minDistance",
     "physics:maxDistance",
+)
+_READ_BY_OPENUSD = (
+    "physics:axis",
+    "physics:body0",
+    "physics:body1",
+    "physics:jointEnabled",
+    "physics:collisionEnabled",
+    "physics:excludeFromArticulation",
+    *_NUMBERS_READ_BY_OPENUSD,
 )
 
 
@@ -141,6 +144,8 @@ class StageJoints:
                 path, f"joint of type {reading.prim(path).GetTypeName()} is not supported and left out"
             )
             return
+        for name in _NUMBERS_READ_BY_OPENUSD:
+            attributes.number(name, 0.0)  # its parser drops what is no number
         sides = [self._side(path, attributes, side, descriptor) for side in (0, 1)]
         rows = [row for row, _ in sides]
         if rows == [-1, -1]:
@@ -179,8 +184,8 @@ class StageJoints:
         self, path: Sdf.Path, attributes: Attributes, side: int, descriptor: Any
     ) -> tuple[int, _Anchor]:
         """Body row and joint frame of one side."""
-        position = tuple(attributes.get(f"physics:localPos{side}", _ORIGIN))
-        authored = attributes.get(f"physics:localRot{side}")
+        position = tuple(attributes.vector(f"physics:localPos{side}", _ORIGIN).tolist())
+        authored = attributes.quaternion(f"physics:localRot{side}")
         rotation = _NO_TURN
         if authored is not None:
             found = rotation_of(authored)

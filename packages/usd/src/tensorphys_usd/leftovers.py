@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pxr import Sdf, UsdPhysics
+from pxr import Sdf, Usd, UsdPhysics
 
 from tensorphys_usd.coupling_joints import is_coupling_joint
 from tensorphys_usd.descriptors import Descriptors
@@ -31,8 +31,25 @@ def report_leftovers(reading: Reading, descriptors: Descriptors, soft: StageSoft
             kind in ("MjcActuator", "MjcTendon") or is_coupling_joint(kind) or path in known
         ):
             reading.report.add(path, f"prims of type {kind} are not supported: ignored")
+        _report_types(reading, path, prim)
         if reading.has_unused(path):
             _report_attributes(reading, path)
+
+
+def _report_types(reading: Reading, path: Sdf.Path, prim: Usd.Prim) -> None:
+    """Report values that OpenUSD's parser dropped, since their type is not the one that the schema says."""
+    definition = prim.GetPrimDefinition()
+    for name in reading.used(path):
+        expected = definition.GetAttributeFallbackValue(name)
+        if expected is None:
+            continue
+        value = prim.GetAttribute(name).Get()
+        same = type(value) is type(expected) or (
+            isinstance(value, (int, float)) and isinstance(expected, (int, float))
+        )
+        if value is not None and not same:
+            shown = " ".join(str(value).split())[:80]
+            reading.report.add(path, f"{name} is {shown}, which is not of the type of the schema: ignored")
 
 
 def _report_attributes(reading: Reading, path: Sdf.Path) -> None:

@@ -252,20 +252,17 @@ class _Masses:
         mass = attributes.number("physics:mass", 0.0)
         density = attributes.number("physics:density", 0.0)
         tensor = self._tensor(path, attributes)
-        com = tuple(attributes.get("physics:centerOfMass", (-math.inf,) * 3))
-        diagonal = tuple(attributes.get("physics:diagonalInertia", (0.0,) * 3))
-        axes = attributes.get("physics:principalAxes")
+        com = attributes.vector("physics:centerOfMass", (-math.inf,) * 3, finite=False).tolist()
+        diagonal = attributes.vector("physics:diagonalInertia", (0.0,) * 3).tolist()
+        axes = attributes.quaternion("physics:principalAxes")
         xyzw = (0.0,) * 4 if axes is None else (*axes.GetImaginary(), axes.GetReal())
         for name, values in (
             ("physics:mass", (mass,)),
             ("physics:density", (density,)),
-            ("physics:diagonalInertia", diagonal),
             ("physics:principalAxes", xyzw),
         ):
             if not all(map(math.isfinite, values)):
                 raise StageError(f"{path}: {name} is {_text(values)}")
-        if any(map(math.isnan, com)):
-            raise StageError(f"{path}: physics:centerOfMass is {_text(com)}")
         for name, number in (("physics:mass", mass), ("physics:density", density)):
             if number < 0.0:
                 self._reading.report.add(path, f"{name} {number} is negative: ignored")

@@ -10,6 +10,7 @@ from scipy.spatial import ConvexHull, QhullError
 from tensorphys_scene import Mesh
 from tensorphys_spatial import DegenerateMeshError, MassProperties, mass_properties_of_mesh
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.geometry_values import integers_of, vectors_of
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
@@ -53,13 +54,11 @@ def read_mesh(prim: Usd.Prim) -> Mesh:
     """
     path = prim.GetPath()
     mesh = UsdGeom.Mesh(prim)
-    points = np.array(mesh.GetPointsAttr().Get() or [], dtype=np.float64).reshape(-1, 3)
-    counts = np.array(mesh.GetFaceVertexCountsAttr().Get() or [], dtype=np.int32)
-    indices = np.array(mesh.GetFaceVertexIndicesAttr().Get() or [], dtype=np.int32)
-    holes = np.array(mesh.GetHoleIndicesAttr().Get() or [], dtype=np.int32)
-    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
-    if bad.size:
-        raise StageError(f"{path}: point {int(bad[0])} is not finite: {points[bad[0]].tolist()}")
+    points = vectors_of(prim, "points")
+    counts, indices, holes = (
+        integers_of(prim, name).astype(np.int32)
+        for name in ("faceVertexCounts", "faceVertexIndices", "holeIndices")
+    )
     if (counts < 0).any() or int(counts.sum()) != indices.size:
         raise StageError(
             f"{path}: faceVertexCounts ask for {int(counts.sum())} indices, given {indices.size}"
@@ -93,7 +92,7 @@ def _groups(subsets: list[UsdGeom.Subset], counts: IntArray, holes: IntArray) ->
         return np.zeros(0, np.int32)
     group = np.full(counts.size, -1, np.int32)
     for row, subset in enumerate(subsets):
-        faces = np.array(subset.GetIndicesAttr().Get() or [], dtype=np.int64)
+        faces = integers_of(subset.GetPrim(), "indices")
         wrong = faces[(faces < 0) | (faces >= counts.size)]
         if wrong.size:
             raise StageError(

@@ -9,7 +9,6 @@ and cylinders of points on their surface.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from pxr import Sdf, Usd, UsdGeom
 from tensorphys_scene import Mesh, ShapeType
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame, axis_rotation
+from tensorphys_usd.geometry_values import number_of, vectors_of
 from tensorphys_usd.meshes import hull_of
 from tensorphys_usd.report import Report
 
@@ -55,11 +55,11 @@ class Geometry:
 
 def box(path: Sdf.Path, prim: Usd.Prim, local: Frame) -> Geometry:
     """A cube; under shear the hull of its corners."""
-    half = 0.5 * positive(path, "size", prim.GetAttribute("size").Get())
+    half = 0.5 * positive(path, "size", number_of(prim, "size"))
     if not local.sheared:
         return Geometry(ShapeType.BOX, local.rotation, local.translation, triple(half * np.abs(local.scale)))
     signs = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-    return hull(local.rotation, local.translation, half * signs @ local.stretch)
+    return hull(path, local.rotation, local.translation, half * signs @ local.stretch)
 
 
 def ball(local: Frame, center: Array, radius: float) -> Geometry:
@@ -87,20 +87,16 @@ def balls(report: Report, path: Sdf.Path, prim: Usd.Prim, local: Frame) -> list[
     Raises:
         StageError: If a point or a width is no number or a width is not positive.
     """
-    points = UsdGeom.Points(prim)
-    centers = np.array(points.GetPointsAttr().Get() or [], dtype=np.float64).reshape(-1, 3)
+    centers = vectors_of(prim, "points")
     primvar = UsdGeom.PrimvarsAPI(prim).GetPrimvar("widths")
-    authored = primvar.ComputeFlattened() if primvar and primvar.HasValue() else points.GetWidthsAttr().Get()
-    widths = np.array([] if authored is None else authored, dtype=np.float64)
+    flattened = primvar.ComputeFlattened() if primvar and primvar.HasValue() else None
+    widths = vectors_of(prim, "widths", 1)[:, 0] if flattened is None else np.array(flattened, np.float64)
     if not len(centers) or len(widths) not in (1, len(centers)):
         report.add(
             path,
             f"collider of {len(centers)} points with {len(widths)} widths is left out: expected one for each",
         )
         return []
-    bad = np.flatnonzero(~np.isfinite(centers).all(axis=1))
-    if bad.size:
-        raise StageError(f"{path}: point {int(bad[0])} is not finite: {centers[bad[0]].tolist()}")
     radii = 0.5 * np.broadcast_to(widths, len(centers))
     return [
         ball(local, center, positive(path, "width", 2.0 * radius) / 2.0)
@@ -135,21 +131,22 @@ def round_shape(
             path,
             f"{kind} under the scales {across[0]:.6g} and {across[1]:.6g} across its axis: the larger one is used",
         )
-    height = float(prim.GetAttribute("height").Get())
-    if not 0.0 <= height < float("inf"):
-        raise StageError(f"{path}: height is {height}, expected a finite number that is not negative")
+    height = number_of(prim, "height")
+    height = (
+        _not_negative(path, "height", height) if kind.startswith("Ca") else positive(path, "height", height)
+    )
     half = 0.5 * height * float(scale[index])
     rotation = _axis_rotation(local, axis)
     if kind.endswith("1"):
         top, bottom = (
-            _not_negative(path, name, prim.GetAttribute(name).Get()) * factor
+            _not_negative(path, name, number_of(prim, name)) * factor
             for name in ("radiusTop", "radiusBottom")
         )
         if top != bottom:
             return _tapered(report, path, kind, rotation, local.translation, (top, bottom, half))
         radius = positive(path, "radiusTop", top)
     else:
-        radius = positive(path, "radius", prim.GetAttribute("radius").Get()) * factor
+        radius = positive(path, "radius", number_of(prim, "radius")) * factor
     return Geometry(_ROUND_TYPES[kind[:2]], rotation, local.translation, (radius, half, 0.0))
 
 
@@ -175,7 +172,7 @@ def _tapered(
         path,
         f"{kind} with the radii {top:.6g} and {bottom:.6g}: the hull of {len(points)} points of its surface is used",
     )
-    return hull(rotation, translation, points)
+    return hull(path, rotation, translation, points)
 
 
 def _ring(radius: float, height: float, count: int, turn: float) -> Array:
@@ -199,10 +196,15 @@ def _dome(radius: float, height: float, sign: float) -> Array:
     return np.concatenate(rings)
 
 
-def hull(rotation: Array, translation: Array, points: Array) -> Geometry:
-    """The hull of points in a frame."""
+def hull(path: Sdf.Path, rotation: Array, translation: Array, points: Array) -> Geometry:
+    """The hull of points in a frame.
+
+    Raises:
+        StageError: If they span no volume.
+    """
     mesh = hull_of(points)
-    assert mesh is not None  # the points of these shapes span a volume
+    if mesh is None:
+        raise StageError(f"{path}: its surface spans no volume")
     return Geometry(ShapeType.CONVEX_HULL, rotation, translation, (1.0, 1.0, 1.0), mesh)
 
 
@@ -212,20 +214,18 @@ def _axis_rotation(local: Frame, axis: str) -> Array:
     return rotation @ _FLIP_Z if local.scale["XYZ".index(axis)] < 0.0 else rotation
 
 
-def positive(path: Sdf.Path, name: str, value: Any) -> float:
+def positive(path: Sdf.Path, name: str, number: float) -> float:
     """A finite positive number.
 
     Raises:
         StageError: If it is not.
     """
-    number = float("nan") if value is None else float(value)
     if not 0.0 < number < float("inf"):
         raise StageError(f"{path}: {name} is {number}, expected a finite positive number")
     return number
 
 
-def _not_negative(path: Sdf.Path, name: str, value: Any) -> float:
-    number = float("nan") if value is None else float(value)
+def _not_negative(path: Sdf.Path, name: str, number: float) -> float:
     if not 0.0 <= number < float("inf"):
         raise StageError(f"{path}: {name} is {number}, expected a finite number that is not negative")
     return number

@@ -19,6 +19,7 @@ from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from tensorphys_patterns import match
 from tensorphys_usd.coupling_joints import is_coupling_joint
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.geometry_values import world_transform
 
 _COPY = Sdf.Path("/environment")
 # Where the first this many roots all differ, equal ones are left to be found by their rows: text costs time.
@@ -95,7 +96,7 @@ def find_roots(stage: Usd.Stage, pattern: str | None) -> EnvironmentRoots:
                 raise StageError(f"environments={pattern!r}: {path} is inside the environment {ancestor}")
     cache = UsdGeom.XformCache()
     prims = [stage.GetPrimAtPath(path) for path in paths]
-    worlds = np.array([np.array(cache.GetLocalToWorldTransform(prim)) for prim in prims]).reshape(-1, 4, 4)
+    worlds = np.array([np.array(world_transform(cache, prim)) for prim in prims]).reshape(-1, 4, 4)
     finite = np.isfinite(worlds).all(axis=(1, 2))
     if not finite.all():
         raise StageError(f"{paths[int(np.argmin(finite))]}: world transform is not finite")
@@ -177,7 +178,7 @@ def _may_vary(root: Usd.Prim) -> bool:
             return False
         if kind == "Cube":
             # The corners of a sheared one become a mesh.
-            linear = np.array(cache.GetLocalToWorldTransform(prim))[:3, :3]
+            linear = np.array(world_transform(cache, prim))[:3, :3]
             gram = linear @ linear.T
             if np.abs(gram - np.diag(np.diagonal(gram))).max() > 1e-6 * np.abs(gram).max():
                 return False

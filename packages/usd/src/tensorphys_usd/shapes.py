@@ -16,6 +16,7 @@ from tensorphys_usd.coupling_rows import CouplingRows
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame, Rigid, relative_all
+from tensorphys_usd.geometry_values import number_of
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes
 from tensorphys_usd.primitives import (
@@ -177,7 +178,7 @@ class StageShapes:
         if kind == "Cube":
             return [box(path, prim, local)]
         if kind == "Sphere":
-            radius = positive(path, "radius", prim.GetAttribute("radius").Get())
+            radius = positive(path, "radius", number_of(prim, "radius"))
             return [ball(local, np.zeros(3), radius)]
         if kind == "SpherePoints":
             return balls(report, path, prim, local)

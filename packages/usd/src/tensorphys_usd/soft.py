@@ -9,6 +9,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade
 
 from tensorphys_scene import SoftData, SoftKind
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.geometry_values import bad_transform, integers_of, vectors_of, world_transform
 from tensorphys_usd.meshes import read_mesh
 from tensorphys_usd.stage import Reading
 
@@ -133,9 +134,9 @@ class StageSoft:
                 values[name] = _plain(path, name, value)
         points, elements = _geometry(prim)
         bound = UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")[0]
-        transform = np.array(self._cache.GetLocalToWorldTransform(prim)).T
+        transform = np.array(world_transform(self._cache, prim)).T
         if not np.isfinite(transform).all():
-            raise StageError(f"{path}: world transform is not finite")
+            raise StageError(bad_transform(prim) or f"{path}: world transform is not finite")
         self.paths.append(path)
         self.kinds.append(kind)
         self.transforms.append(transform)
@@ -182,16 +183,12 @@ def _geometry(prim: Usd.Prim) -> tuple[Any, Any]:
         return mesh.points, mesh.triangles
     # Particle sets may be point instancers, whose prototypes show them.
     name = {"PointInstancer": "positions"}.get(kind, "points")
-    points = prim.GetAttribute(name).Get() if kind in _WITH_POINTS else None
-    if points is None:
+    if kind not in _WITH_POINTS:
         return np.zeros((0, 3)), none
-    array = np.array(points, dtype=np.float64).reshape(-1, 3)
-    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
-    if bad.size:
-        raise StageError(f"{prim.GetPath()}: point {int(bad[0])} is not finite: {array[bad[0]].tolist()}")
+    array = vectors_of(prim, name)
     if kind != "TetMesh":
         return array, none
-    tets = np.array(prim.GetAttribute("tetVertexIndices").Get() or [], dtype=np.int32).reshape(-1, 4)
+    tets = integers_of(prim, "tetVertexIndices", 4).astype(np.int32)
     if tets.size and (tets.min() < 0 or tets.max() >= len(array)):
         wrong = int(tets.min()) if tets.min() < 0 else int(tets.max())
         raise StageError(

@@ -12,6 +12,7 @@ from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
 from tensorphys_usd.attributes import Attributes, is_physics
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame, split_all
+from tensorphys_usd.geometry_values import bad_transform, world_transform
 from tensorphys_usd.report import Report
 
 
@@ -128,6 +129,11 @@ class Reading:
         ordered = sorted((self.order.get(path, last), str(path), names) for path, names in rows if names)
         return tuple((path, names) for _, path, names in ordered)
 
+    def used(self, path: Sdf.Path) -> tuple[str, ...]:
+        """Names of the authored physics properties of a prim that were used."""
+        found = self._attributes.get(path)
+        return found.used() if found is not None and found.names else ()
+
     def has_unused(self, path: Sdf.Path) -> bool:
         """Whether a prim has authored physics attributes that nobody asked for."""
         found = self._attributes.get(path)
@@ -154,24 +160,15 @@ class Reading:
         missing = [path for path in dict.fromkeys(paths) if path not in self._frames]
         if not missing:
             return
-        read = self._transforms.GetLocalToWorldTransform
-        values = np.array([np.array(read(self.prim(path))) for path in missing])
+        cache = self._transforms
+        values = np.array([np.array(world_transform(cache, self.prim(path))) for path in missing])
         linear, translation = np.swapaxes(values[:, :3, :3], 1, 2), values[:, 3, :3].copy()
         for row in np.flatnonzero(~np.isfinite(values).all(axis=(1, 2))):
             path = missing[row]
-            raise StageError(self._culprit(path) or f"{path}: world transform is not finite")
+            raise StageError(bad_transform(self.prim(path)) or f"{path}: world transform is not finite")
         norms = np.sqrt((linear * linear).sum(axis=1))
         safe = np.where(norms > 0.0, norms, 1.0)
         singular = (norms.min(axis=1) <= 0.0) | (np.abs(np.linalg.det(linear / safe[:, None, :])) < 1e-9)
         for row in np.flatnonzero(singular):
             raise StageError(f"{missing[row]}: world transform is singular: scale {norms[row].tolist()}")
         self._frames.update(zip(missing, split_all(linear, translation), strict=True))
-
-    def _culprit(self, path: Sdf.Path) -> str | None:
-        """The transform op at or above a prim that is not finite."""
-        for ancestor in path.GetPrefixes():
-            xformable = UsdGeom.Xformable(self.prim(ancestor))
-            for op in xformable.GetOrderedXformOps() if xformable else ():
-                if not np.isfinite(np.array(op.GetOpTransform(Usd.TimeCode.Default()))).all():
-                    return f"{ancestor}: {op.GetOpName()} is {op.Get()}, which is not finite"
-        return None
