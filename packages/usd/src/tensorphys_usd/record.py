@@ -1,19 +1,27 @@
-"""Writing simulated poses to a stage: a layer on top of the input whose time samples usdview plays."""
+"""Writing simulated state to a stage: a layer on top of the input whose time samples usdview plays."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics, Vt
 
-from tensorphys_scene import Scene
-from tensorphys_spatial import quaternion_from_matrix, quaternion_to_matrix
+from tensorphys_scene import AxisType, JointType, Scene
+from tensorphys_spatial import (
+    quaternion_conjugate,
+    quaternion_multiply,
+    quaternion_rotate,
+    quaternion_to_matrix,
+)
+from tensorphys_usd.axes import TOKENS
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import split_all
+from tensorphys_usd.recorded_frames import BodyFrames, PointFrames, found_prim, instances_above
+from tensorphys_usd.samples import Samples, filled
 from tensorphys_usd.stage import open_stage
 
 Array = npt.NDArray[np.float64]
@@ -23,28 +31,34 @@ _TRANSLATE = f"xformOp:translate:{_SUFFIX}"
 _ORIENT = f"xformOp:orient:{_SUFFIX}"
 _SCALE = f"xformOp:scale:{_SUFFIX}"
 _MATRIX = f"xformOp:transform:{_SUFFIX}"
-# Relative difference of scales below which a transform counts as a similarity; authored scales are float32.
-_UNIFORM = 1e-5
+_VECTOR = "(%.12g, %.12g, %.12g)"
+_ROW = "(%.12g, %.12g, %.12g, %.12g)"
+_POINT = "(%.9g, %.9g, %.9g)"
+_NUMBER = "%.9g"
+_AXES = {axis: token for token, axis in TOKENS.items()}
 
 
 class Recorder:
-    """Writes poses of bodies as time samples into a layer of its own; the input file stays as it is.
+    """Writes poses, joint states and points as time samples into a layer of its own; the input stays as it is.
 
     Authored environments are overridden in place: the layer has the input as its sublayer. Replicated environments
     are prims of their own that reference the input. Rigid bodies nested below others get transforms relative to
-    their parents, so that the world transforms are those given. Use it as a context manager: whatever was recorded
-    is written at its end, after an error or an interrupt too.
+    their parents, so that the world transforms are those given; authored scales and resets of the transform stack
+    stay. An instance with a recorded prim inside is split. Frames are kept as numbers and written at the end, also
+    after an error or an interrupt, if it is used as a context manager.
 
     Args:
-        path: File to write, `.usda` or `.usdc`.
+        path: File to write, `.usda` or `.usdc`; text is written several times faster.
         source: The stage that the scene was parsed from, or its file.
         scene: The scene.
+        root: Prim of the source that the environments are copies of, where `replicate` was given one.
         environments: Indices of the environments to record; default all.
         frames_per_second: Time codes in a second.
 
     Attributes:
         environments: Environments that are recorded, in the order of the rows of `record`.
         body_rows: Rows of the environment's body table that are recorded.
+        axis_rows: Rows of its axis table, the degrees of freedom whose states can be recorded.
 
     Raises:
         StageError: If the source lacks a body of the scene, or the file cannot be written.
@@ -56,10 +70,12 @@ class Recorder:
         source: Usd.Stage | str | os.PathLike[str],
         scene: Scene,
         *,
+        root: str = "",
         environments: Sequence[int] | None = None,
         frames_per_second: float = 60.0,
     ) -> None:
         self._path = os.path.abspath(os.fspath(path))
+        self._root = root.rstrip("/")
         self._source = open_stage(source) if isinstance(source, (str, os.PathLike)) else source
         self._rate = float(frames_per_second)
         self.environments = (
@@ -70,39 +86,81 @@ class Recorder:
             raise StageError(
                 f"{self._path}: recorded environments use {len(templates)} templates, expected one"
             )
-        bodies = scene.templates[templates.pop()].bodies
+        self._template = scene.templates[templates.pop()]
+        bodies = self._template.bodies
         self.body_rows = np.flatnonzero(bodies.enabled)
+        self.axis_rows = np.arange(self._template.axes.count)
         names = [bodies.path[row] for row in self.body_rows]
         self._last = 0.0
-        roots = [scene.environments.path[index] for index in self.environments]
-        authored = all(not root or self._source.GetPrimAtPath(root) for root in roots)
-        self._layer = self._new_layer(sublayer=authored)
-        shifts = np.zeros((len(roots), 3))
-        if not authored:
-            shifts = scene.environments.origin[list(self.environments)]
-            self._reference(roots, shifts)
-        if authored:
-            self._bodies = _Bodies(self._source, [root + name for root in roots for name in names])
-        else:
-            self._bodies = _Bodies(self._source, names)
-            self._bodies.repeat(len(roots))
-        self._shifts = np.repeat(shifts, len(names), axis=0)
-        self._specs = [
-            self._author(root + name, index, "" if authored else root)
-            for index, (root, name) in enumerate((root, name) for root in roots for name in names)
-        ]
+        self._roots = [scene.environments.path[index] for index in self.environments]
+        self._origins = scene.environments.origin[list(self.environments)]
+        self._authored = all(not root or self._source.GetPrimAtPath(root) for root in self._roots)
+        self._samples: list[Samples] = []
+        self._places: list[tuple[int, int]] = []  # samples and prim of each attribute, by its number
+        self._attributes: dict[int, list[Sdf.Path]] = {}
+        self._layer: Sdf.Layer | None = self._new_layer(sublayer=self._authored)
+        self._motions: Array | None = None
+        if not self._authored:
+            self._motions = _motions(scene, self.environments)
+            self._reference(self._layer, self._motions)
+        self._bodies = BodyFrames(self._source, self._on_source(names))
+        if self._motions is not None:
+            self._bodies.repeat(self._motions)
+        self._poses: Array | None = None
+        self._points: dict[str, PointFrames] = {}
+        self._point_samples: dict[tuple[str, str], int] = {}
+        self._states: dict[str, int] = {}
+        similar, others = len(self._bodies.similar_rows), len(self._bodies.other_rows)
+        matrix = f"({', '.join([_ROW] * 4)})"
+        self._samples += [Samples(similar, _VECTOR), Samples(similar, _ROW), Samples(others, matrix)]
 
-    def record(self, time: float, poses: npt.ArrayLike) -> None:
+    def record(
+        self,
+        time: float,
+        poses: npt.ArrayLike | None = None,
+        *,
+        joint_positions: npt.ArrayLike | None = None,
+        joint_velocities: npt.ArrayLike | None = None,
+        points: Mapping[str, npt.ArrayLike] | None = None,
+        point_velocities: Mapping[str, npt.ArrayLike] | None = None,
+        frame: Literal["world", "environment"] = "world",
+    ) -> None:
         """Add a frame.
 
         Args:
             time: Simulated time [s].
-            poses: World poses of the recorded bodies [x y z qx qy qz qw], shape [environment, body, 7], or
-                [body, 7] for one environment; rows of all bodies of the table are accepted too.
+            poses: Poses of the recorded bodies [x y z qx qy qz qw], shape [environment, body, 7], or [body, 7] for
+                one environment; rows of all bodies of the table are accepted too.
+            joint_positions, joint_velocities: Of the degrees of freedom in the order of the template's axes [rad or
+                stage length, and a second], shape [environment, axis] or [axis]. They are written as
+                `state:<instance>:physics:position` and `velocity` of the joints, rotations in degrees.
+            points: Points of meshes, tetrahedral meshes, curves or particles by prim path, absolute or relative to
+                the environment, shape [environment, point, 3] or [point, 3]. They are written in the frame of the
+                prim, which may be carried by a recorded body; then that body's poses of the same call count.
+            point_velocities: Their velocities, likewise [stage length/s]; only turned and scaled into that frame.
+            frame: Whether poses, points and velocities are in the world or in the frames of the environments.
 
         Raises:
-            StageError: If the shape is wrong or a pose is not finite.
+            StageError: If a shape is wrong, a number is not finite, or a prim does not exist or has no points.
         """
+        if frame not in ("world", "environment"):
+            raise StageError(f"{self._path}: frame must be 'world' or 'environment', given {frame!r}")
+        layer = self._layer
+        if layer is None:
+            raise StageError(f"{self._path}: is written already")
+        code = round(time * self._rate, 6)
+        origins = self._origins if frame == "environment" else np.zeros_like(self._origins)
+        if poses is not None:
+            self._record_poses(layer, code, poses, origins)
+        for name, values in (("position", joint_positions), ("velocity", joint_velocities)):
+            if values is not None:
+                self._record_states(layer, code, name, values)
+        for attribute, given in (("points", points), ("velocities", point_velocities)):
+            for prim, values in (given or {}).items():
+                self._record_points(layer, code, attribute, prim, values, origins)
+        self._last = max(self._last, code)
+
+    def _record_poses(self, layer: Sdf.Layer, code: float, poses: npt.ArrayLike, origins: Array) -> None:
         given = np.asarray(poses, dtype=np.float64)
         given = given.reshape(len(self.environments), -1, 7) if given.size else given.reshape(0, 0, 7)
         if (
@@ -111,31 +169,107 @@ class Recorder:
             and given.shape[1] > self.body_rows[-1]
         ):
             given = given[:, self.body_rows]
-        if given.shape != (len(self.environments), len(self.body_rows), 7):
-            expected = (len(self.environments), len(self.body_rows), 7)
+        expected = (len(self.environments), len(self.body_rows), 7)
+        if given.shape != expected:
             raise StageError(f"{self._path}: expected poses of shape {expected}, given {np.shape(poses)}")
-        flat = given.reshape(-1, 7)
-        if not np.isfinite(flat).all():
-            row = int(np.argwhere(~np.isfinite(flat))[0][0])
-            raise StageError(f"{self._path}: pose of {self._specs[row][0].GetParentPath()} is not finite")
-        code = round(time * self._rate, 6)
-        self._last = max(self._last, code)
-        translations, rotations, matrices = self._bodies.local(flat[:, :3] - self._shifts, flat[:, 3:])
-        set_sample = self._layer.SetTimeSample
-        with Sdf.ChangeBlock():
-            for index, paths in enumerate(self._specs):
-                if len(paths) == 1:
-                    set_sample(paths[0], code, Gf.Matrix4d(matrices[index].tolist()))
-                    continue
-                x, y, z, w = rotations[index].tolist()
-                set_sample(paths[0], code, Gf.Vec3d(*translations[index].tolist()))
-                set_sample(paths[1], code, Gf.Quatd(w, x, y, z))
+        if not np.isfinite(given).all():
+            environment, row, _ = np.argwhere(~np.isfinite(given))[0]
+            name = self._template.bodies.path[self.body_rows[row]]
+            raise StageError(f"{self._path}: pose of {self._roots[environment]}{name} is not finite")
+        flat = given.copy()
+        flat[..., :3] += origins[:, None]
+        flat = flat.reshape(-1, 7)
+        size = np.linalg.norm(flat[:, 3:], axis=1)
+        flat[:, 3:] /= size[:, None]
+        if self._poses is None:
+            names = [self._template.bodies.path[row] for row in self.body_rows]
+            with Sdf.ChangeBlock():
+                self._author_bodies(layer, [root + name for root in self._roots for name in names])
+        self._poses = flat
+        if len(self._bodies.similar_rows):
+            translations, rotations = self._bodies.similarities(flat[:, :3], flat[:, 3:])
+            self._samples[0].add(code, translations)
+            self._samples[1].add(code, rotations[:, [3, 0, 1, 2]])
+        if len(self._bodies.other_rows):
+            matrices = self._bodies.matrices(flat[:, :3], flat[:, 3:])
+            self._samples[2].add(code, matrices.reshape(-1, 16))
+
+    def _record_states(self, layer: Sdf.Layer, code: float, name: str, values: npt.ArrayLike) -> None:
+        axes = self._template.axes
+        given = np.asarray(values, dtype=np.float64)
+        expected = (len(self.environments), axes.count)
+        if given.shape == expected[1:] and len(self.environments) == 1:
+            given = given[None]
+        if given.shape != expected:
+            raise StageError(
+                f"{self._path}: expected joint states of shape {expected}, given {np.shape(values)}"
+            )
+        if not np.isfinite(given).all():
+            environment, row = np.argwhere(~np.isfinite(given))[0]
+            raise StageError(
+                f"{self._path}: {name} of {self._roots[environment]}{axes.path[row]} is not finite"
+            )
+        if name not in self._states:
+            self._states[name] = self._author_states(layer, name)
+        degrees = np.where(axes.axis >= int(AxisType.ROT_X), 180.0 / np.pi, 1.0)
+        self._samples[self._states[name]].add(code, (given * degrees).reshape(-1, 1))
+
+    def _record_points(
+        self,
+        layer: Sdf.Layer,
+        code: float,
+        attribute: str,
+        prim: str,
+        values: npt.ArrayLike,
+        origins: Array,
+    ) -> None:
+        given = np.asarray(values, dtype=np.float64)
+        given = given[None] if given.ndim == 2 else given
+        if given.ndim != 3 or given.shape[0] != len(self.environments) or given.shape[2] != 3:
+            expected = f"({len(self.environments)}, points, 3)"
+            raise StageError(f"{prim}: expected {attribute} of shape {expected}, given {np.shape(values)}")
+        if not np.isfinite(given).all():
+            environment, row, _ = np.argwhere(~np.isfinite(given))[0]
+            raise StageError(f"{self._roots[environment]}{prim}: {attribute} {row} is not finite")
+        key = (prim, attribute)
+        if key not in self._point_samples:
+            self._point_samples[key] = self._author_points(layer, attribute, prim, given.shape[1])
+        frames = self._points[prim]
+        vectors = attribute == "velocities"
+        moved = given if vectors else given + origins[:, None]
+        local = frames.local(moved, self._poses, vectors=vectors)
+        samples = self._samples[self._point_samples[key]]
+        if samples.width != 3 * local.shape[1]:
+            raise StageError(f"{prim}: expected {samples.width // 3} {attribute}, given {local.shape[1]}")
+        samples.add(code, local.reshape(len(local), -1))
 
     def close(self) -> None:
         """Write the file."""
-        self._layer.startTimeCode = 0.0
-        self._layer.endTimeCode = self._last
-        self._layer.Save()
+        layer, self._layer = self._layer, None
+        if layer is None:
+            return
+        layer.startTimeCode = 0.0
+        layer.endTimeCode = self._last
+        is_text = self._path.endswith(".usda")
+        arrays = [] if is_text else list(self._point_samples.values())
+        inline = [Samples(0, "") if row in arrays else item for row, item in enumerate(self._samples)]
+        text = filled(layer.ExportToString(), inline, self._places)
+        del layer
+        if is_text:
+            with open(self._path, "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            binary = Sdf.Layer.CreateAnonymous(".usda")
+            binary.ImportFromString(text)
+            for row in arrays:
+                for code, values in self._samples[row].frames.items():
+                    for path, numbers in zip(self._attributes[row], values, strict=True):
+                        array = Vt.Vec3fArray.FromNumpy(numbers.reshape(-1, 3).astype(np.float32))
+                        binary.SetTimeSample(path, code, array)
+            binary.Export(self._path)
+        known = Sdf.Layer.Find(self._path)
+        if known is not None:
+            known.Reload(force=True)
 
     def __enter__(self) -> Recorder:
         return self
@@ -149,11 +283,19 @@ class Recorder:
         input_path = self._input_file()
         if os.path.abspath(input_path) == self._path:
             raise StageError(f"{self._path}: is the input; choose another file")
-        if os.path.exists(self._path):
-            os.remove(self._path)
-        layer = Sdf.Layer.CreateNew(self._path)
-        if layer is None:
-            raise StageError(f"{self._path}: cannot be written")
+        layer = Sdf.Layer.Find(self._path)
+        if layer is not None:  # some open stage shows an earlier recording
+            layer.Clear()
+        else:
+            if os.path.exists(self._path):
+                os.remove(self._path)
+            try:
+                layer = Sdf.Layer.CreateNew(self._path)
+            except Tf.ErrorException as error:
+                reason = " ".join(str(error).split())
+                raise StageError(f"{self._path}: cannot be written: {reason}") from None
+            if layer is None:
+                raise StageError(f"{self._path}: cannot be written")
         self._asset = os.path.relpath(input_path, os.path.dirname(self._path))
         if not self._asset.startswith("."):
             self._asset = "./" + self._asset
@@ -180,153 +322,186 @@ class Recorder:
         self._source.Flatten().Export(name)
         return name
 
-    def _reference(self, roots: Sequence[str], origins: Array) -> None:
-        """Make prims of replicated environments that reference the root prims of the source."""
+    def _reference(self, layer: Sdf.Layer, motions: Array) -> None:
+        """Make prims of replicated environments that reference the source: its root prims, or the one copied prim."""
         tops = [
             prim
             for prim in self._source.GetPseudoRoot().GetChildren()
             if not prim.IsA(UsdPhysics.Scene) and not prim.IsAbstract()
         ]
-        stage = Usd.Stage.Open(self._layer)
-        self._layer.defaultPrim = Sdf.Path(roots[0]).GetPrefixes()[0].name
-        for root, origin in zip(roots, origins, strict=True):
-            for ancestor in Sdf.Path(root).GetParentPath().GetPrefixes():
-                UsdGeom.Xform.Define(stage, ancestor)
-            xform = UsdGeom.Xform.Define(stage, root)
-            xform.AddTranslateOp().Set(Gf.Vec3d(*origin.tolist()))
-            for top in tops:
-                prim = stage.DefinePrim(f"{root}/{top.GetName()}", top.GetTypeName())
-                prim.GetReferences().AddReference(self._asset, top.GetPath())
+        rest = np.eye(4)
+        if self._root:
+            prim = found_prim(self._source, self._root, "the copied prim")
+            rest = np.array(UsdGeom.XformCache().GetLocalToWorldTransform(prim))
+        layer.defaultPrim = Sdf.Path(self._roots[0]).GetPrefixes()[0].name
+        with Sdf.ChangeBlock():
+            for root, motion in zip(self._roots, motions, strict=True):
+                for ancestor in Sdf.Path(root).GetPrefixes():
+                    spec = Sdf.CreatePrimInLayer(layer, ancestor)
+                    spec.specifier, spec.typeName = Sdf.SpecifierDef, "Xform"
+                place = Sdf.AttributeSpec(spec, "xformOp:transform", Sdf.ValueTypeNames.Matrix4d)
+                place.default = Gf.Matrix4d((rest @ motion).tolist())
+                _order(spec, ["!resetXformStack!", "xformOp:transform"])
+                if self._root:
+                    spec.referenceList.Prepend(Sdf.Reference(self._asset, self._root))
+                    continue
+                for top in tops:
+                    copy = Sdf.CreatePrimInLayer(layer, f"{root}/{top.GetName()}")
+                    copy.specifier = Sdf.SpecifierDef
+                    if top.GetTypeName():
+                        copy.typeName = top.GetTypeName()
+                    copy.referenceList.Prepend(Sdf.Reference(self._asset, top.GetPath()))
 
-    def _author(self, name: str, index: int, prefix: str) -> list[Sdf.Path]:
-        """Ops of one body; paths of the attributes that get samples. The prefix leads to the copy of the source."""
-        path = Sdf.Path(name)
-        for instance in self._bodies.instances[index]:
-            Sdf.CreatePrimInLayer(self._layer, Sdf.Path(f"{prefix}{instance}")).instanceable = False
-        spec = Sdf.CreatePrimInLayer(self._layer, path)
-        names = Sdf.ValueTypeNames
-        if self._bodies.similar[index]:
-            ops = [_TRANSLATE, _ORIENT]
-            Sdf.AttributeSpec(spec, _TRANSLATE, names.Double3)
-            Sdf.AttributeSpec(spec, _ORIENT, names.Quatd)
-            sampled = list(ops)
-            scale = self._bodies.scales[index]
-            if np.abs(scale - 1.0).max() > 1e-12:
-                attribute = Sdf.AttributeSpec(spec, _SCALE, names.Double3)
-                attribute.default = Gf.Vec3d(*scale.tolist())
-                ops.append(_SCALE)
-        else:
-            Sdf.AttributeSpec(spec, _MATRIX, names.Matrix4d)
-            ops = sampled = [_MATRIX]
-        if self._bodies.resets[index]:
-            ops = ["!resetXformStack!", *ops]
-        order = Sdf.AttributeSpec(spec, "xformOpOrder", names.TokenArray, Sdf.VariabilityUniform)
-        order.default = ops
-        return [path.AppendProperty(op) for op in sampled]
+    def _on_source(self, names: Sequence[str]) -> list[str]:
+        """Paths on the source of prims of all recorded environments; of one where they are copies."""
+        if self._authored:
+            return [root + name for root in self._roots for name in names]
+        return [self._root + name for name in names]
 
+    def _split(self, layer: Sdf.Layer, instances: Sequence[Sdf.Path], root: str) -> None:
+        """Make instances editable; the root leads to the copy of the source."""
+        for instance in instances:
+            path = str(instance)[len(self._root) :] if root else str(instance)
+            Sdf.CreatePrimInLayer(layer, f"{root}{path}").instanceable = False
 
-class _Bodies:
-    """Local transforms of bodies from their world poses.
+    def _attribute(
+        self, spec: Sdf.PrimSpec, name: str, kind: Sdf.ValueTypeName, samples: int, row: int
+    ) -> None:
+        """An attribute that gets samples; until then its default is its number."""
+        number = len(self._places)
+        self._places.append((samples, row))
+        attribute = Sdf.AttributeSpec(spec, name, kind)
+        attribute.default = _placeholder(kind, number)
+        self._attributes.setdefault(samples, []).append(attribute.path)
 
-    Attributes:
-        instances: Instance prims above each body, which must be split to be written to.
-        similar: Whether a body's local transform is a rotation, a translation and a constant scale along its axes.
-        scales: That scale, shape [count, 3].
-        resets: Whether the body ignores its parents' transforms.
-    """
-
-    def __init__(self, stage: Usd.Stage, names: Sequence[str]) -> None:
-        cache = UsdGeom.XformCache()
-        prims = []
-        for name in names:
-            prim = stage.GetPrimAtPath(name)
-            if not prim:
-                raise StageError(f"{name}: a body of the scene that the source stage does not have")
-            prims.append(prim)
-        count = len(prims)
-        index_of = {prim.GetPath(): index for index, prim in enumerate(prims)}
-        self.instances: list[list[Sdf.Path]] = []
-        self.resets = [bool(UsdGeom.Xformable(prim).GetResetXformStack()) for prim in prims]
-        self.similar = np.zeros(count, dtype=bool)
-        self.scales = np.ones((count, 3))
-        self._stretch = np.zeros((count, 3, 3))
-        self._ancestor = np.full(count, -1, dtype=np.int64)
-        self._between = np.zeros((count, 4, 4))  # parent prim relative to the ancestor body, or in the world
-        worlds = np.array([np.array(cache.GetLocalToWorldTransform(prim)) for prim in prims]).reshape(
-            -1, 4, 4
-        )
-        frames = split_all(np.swapaxes(worlds[:, :3, :3], 1, 2), worlds[:, 3, :3])
-        for index, prim in enumerate(prims):
-            self._stretch[index] = frames[index].stretch
-            self.instances.append(_instances_above(prim))
-            if self.resets[index]:
-                self._between[index] = np.eye(4)
+    def _author_bodies(self, layer: Sdf.Layer, names: Sequence[str]) -> None:
+        bodies, types = self._bodies, Sdf.ValueTypeNames
+        place = np.where(bodies.similar, np.cumsum(bodies.similar), np.cumsum(~bodies.similar)) - 1
+        per_root = len(names) // max(1, len(self._roots))
+        for index, name in enumerate(names):
+            self._split(
+                layer, bodies.instances[index], "" if self._authored else self._roots[index // per_root]
+            )
+            spec = Sdf.CreatePrimInLayer(layer, name)
+            row = int(place[index])
+            if bodies.similar[index]:
+                ops = [_TRANSLATE, _ORIENT]
+                self._attribute(spec, _TRANSLATE, types.Double3, 0, row)
+                self._attribute(spec, _ORIENT, types.Quatd, 1, row)
+                scale = bodies.scales[index]
+                if np.abs(scale - 1.0).max() > 1e-12:
+                    Sdf.AttributeSpec(spec, _SCALE, types.Double3).default = Gf.Vec3d(*scale.tolist())
+                    ops.append(_SCALE)
             else:
-                parent = prim.GetParent()
-                above = np.array(cache.GetLocalToWorldTransform(parent))
-                while parent and parent.GetPath() not in index_of and not parent.IsPseudoRoot():
-                    if UsdGeom.Xformable(parent) and UsdGeom.Xformable(parent).GetResetXformStack():
-                        break
-                    parent = parent.GetParent()
-                ancestor = index_of.get(parent.GetPath(), -1)
-                self._ancestor[index] = ancestor
-                self._between[index] = above if ancestor < 0 else above @ np.linalg.inv(worlds[ancestor])
-            self._mode(index)
+                ops = [_MATRIX]
+                self._attribute(spec, _MATRIX, types.Matrix4d, 2, row)
+            _order(spec, ["!resetXformStack!", *ops] if bodies.resets[index] else ops)
 
-    def repeat(self, count: int) -> None:
-        """Make several copies of all bodies, one after the other."""
-        size = len(self.resets)
-        offsets = np.repeat(np.arange(count) * size, size)
-        ancestor = np.tile(self._ancestor, count)
-        self._ancestor = np.where(ancestor >= 0, ancestor + offsets, -1)
-        self.instances, self.resets = self.instances * count, self.resets * count
-        self.similar = np.tile(self.similar, count)
-        self.scales = np.tile(self.scales, (count, 1))
-        self._stretch = np.tile(self._stretch, (count, 1, 1))
-        self._between = np.tile(self._between, (count, 1, 1))
+    def _author_states(self, layer: Sdf.Layer, name: str) -> int:
+        """Attributes of joint states; returns their samples."""
+        axes, joints = self._template.axes, self._template.joints
+        samples = len(self._samples)
+        self._samples.append(Samples(len(self._roots) * axes.count, _NUMBER))
+        prims = [
+            found_prim(self._source, path, "a joint of the scene") for path in self._on_source(axes.path)
+        ]
+        with Sdf.ChangeBlock():
+            for row, path in enumerate(root + path for root in self._roots for path in axes.path):
+                prim = prims[row % len(prims)]
+                axis = row % axes.count
+                kind = JointType(int(joints.type[axes.joint[axis]]))
+                instance = _instance(kind, AxisType(int(axes.axis[axis])), prim)
+                root = "" if self._authored else self._roots[row // axes.count]
+                self._split(layer, instances_above(prim), root)
+                spec = Sdf.CreatePrimInLayer(layer, path)
+                schema = f"PhysicsJointStateAPI:{instance}"
+                if schema not in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
+                    applied = spec.GetInfo("apiSchemas") or Sdf.TokenListOp()
+                    items = list(dict.fromkeys([*applied.prependedItems, schema]))
+                    spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=items))
+                self._attribute(
+                    spec, f"state:{instance}:physics:{name}", Sdf.ValueTypeNames.Float, samples, row
+                )
+        return samples
 
-    def _mode(self, index: int) -> None:
-        """Decide between separate ops and a matrix."""
-        parts = [self._between[index, :3, :3].T]
-        if self._ancestor[index] >= 0:
-            parts.append(self._stretch[self._ancestor[index]])
-        uniform = 1.0
-        for part in parts:
-            stretch = split_all(part[None], np.zeros((1, 3)))[0].stretch
-            size = float(np.diagonal(stretch).mean())
-            if np.abs(stretch - size * np.eye(3)).max() > _UNIFORM * abs(size):
-                return
-            uniform *= size
-        own = self._stretch[index]
-        if np.abs(own - np.diag(np.diagonal(own))).max() > _UNIFORM * np.abs(own).max():
-            return
-        self.similar[index] = True
-        scale = np.diagonal(own) / uniform
-        self.scales[index] = np.where(np.abs(scale - 1.0) < _UNIFORM, 1.0, scale)
-
-    def local(self, translations: Array, quaternions: Array) -> tuple[Array, Array, Array]:
-        """Local translations, quaternions (where they are ops of their own) and matrices (row vectors)."""
-        rotations = quaternion_to_matrix(quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True))
-        worlds = np.zeros((len(translations), 4, 4))
-        worlds[:, :3, :3] = np.swapaxes(rotations @ self._stretch, 1, 2)
-        worlds[:, 3, :3] = translations
-        worlds[:, 3, 3] = 1.0
-        above = np.where(
-            (self._ancestor >= 0)[:, None, None], self._between @ worlds[self._ancestor], self._between
+    def _author_points(self, layer: Sdf.Layer, attribute: str, name: str, count: int) -> int:
+        """Point attributes of one prim in each environment; returns their samples."""
+        inside = name
+        if len(self._roots) == 1 and self._roots[0] and name.startswith(self._roots[0] + "/"):
+            inside = name[len(self._roots[0]) :]
+        prims = [found_prim(self._source, path, "a prim with points") for path in self._on_source([inside])]
+        for prim in prims:
+            if not (prim.IsA(UsdGeom.PointBased) or prim.IsA(UsdGeom.PointInstancer)):
+                raise StageError(
+                    f"{prim.GetPath()}: a {prim.GetTypeName() or 'prim without type'} has no points"
+                )
+            known = UsdGeom.PointBased(prim).GetPointsAttr().Get() if prim.IsA(UsdGeom.Gprim) else None
+            if known is not None and not prim.IsA(UsdGeom.Points) and len(known) not in (0, count):
+                raise StageError(f"{prim.GetPath()}: has {len(known)} points, given {count}")
+        if name not in self._points:
+            self._points[name] = PointFrames(self._bodies, prims, self._motions)
+        samples = len(self._samples)
+        pattern = f"[{', '.join([_POINT] * count)}]"
+        self._samples.append(
+            Samples(len(self._roots), pattern, width=3 * count, keep=not self._path.endswith(".usda"))
         )
-        local = worlds @ np.linalg.inv(above)
-        unscaled = np.swapaxes(local[:, :3, :3] / self.scales[:, :, None], 1, 2)
-        turned = np.where(self.similar[:, None, None], unscaled, np.eye(3))
-        return local[:, 3, :3], quaternion_from_matrix(turned), local
+        types = Sdf.ValueTypeNames
+        kind = types.Point3fArray if attribute == "points" else types.Vector3fArray
+        with Sdf.ChangeBlock():
+            for row, root in enumerate(self._roots):
+                prim = prims[row % len(prims)]
+                self._split(layer, instances_above(prim), "" if self._authored else root)
+                spec = Sdf.CreatePrimInLayer(layer, root + inside)
+                written = attribute
+                if attribute == "points" and prim.IsA(UsdGeom.PointInstancer):
+                    written = "positions"
+                self._attribute(spec, written, kind, samples, row)
+        return samples
 
 
-def _instances_above(prim: Usd.Prim) -> list[Sdf.Path]:
-    """Instance prims at or above an instance proxy."""
-    found: list[Sdf.Path] = []
-    while prim and not prim.IsPseudoRoot():
-        if prim.IsInstance():
-            found.append(prim.GetPath())
-        if not (prim.IsInstanceProxy() or prim.IsInstance()):
-            break
-        prim = prim.GetParent()
-    return found
+def _motions(scene: Scene, environments: Sequence[int]) -> Array:
+    """Motions of copies of a source, matrices that act on row vectors; turns are found from what the copies hold."""
+    chosen = list(environments)
+    template = int(scene.environments.template[chosen[0]])
+    result = np.tile(np.eye(4), (len(chosen), 1, 1))
+    result[:, 3, :3] = scene.environments.origin[chosen]
+    poses = scene.overrides.get((template, "bodies.pose"))
+    rest = scene.templates[template].bodies.pose
+    if poses is None or not len(rest):
+        return result
+    row = np.cumsum(scene.environments.template == template) - 1
+    turned = poses[row[chosen]]
+    turn = quaternion_multiply(turned[..., 3:], quaternion_conjugate(rest[None, :, 3:]))
+    # Only a motion of the whole counts; poses may differ for other reasons.
+    whole = (
+        np.abs(quaternion_rotate(turn[:, :1], rest[None, :, :3]) - turned[..., :3]).max(axis=(1, 2)) < 1e-9
+    )
+    whole &= np.abs(np.abs((turn * turn[:, :1]).sum(axis=2)) - 1.0).max(axis=1) < 1e-9
+    matrices = np.swapaxes(quaternion_to_matrix(turn[:, 0]), 1, 2)
+    result[whole, :3, :3] = matrices[whole]
+    return result
+
+
+def _order(spec: Sdf.PrimSpec, ops: Sequence[str]) -> None:
+    order = Sdf.AttributeSpec(spec, "xformOpOrder", Sdf.ValueTypeNames.TokenArray, Sdf.VariabilityUniform)
+    order.default = list(ops)
+
+
+def _placeholder(kind: Sdf.ValueTypeName, number: int) -> object:
+    types = Sdf.ValueTypeNames
+    if kind == types.Double3:
+        return Gf.Vec3d(number, 0.0, 0.0)
+    if kind == types.Quatd:
+        return Gf.Quatd(number, 0.0, 0.0, 0.0)
+    if kind == types.Matrix4d:
+        return Gf.Matrix4d(float(number))
+    return float(number) if kind == types.Float else [Gf.Vec3f(number, 0.0, 0.0)]
+
+
+def _instance(kind: JointType, axis: AxisType, prim: Usd.Prim) -> str:
+    """Instance name of the schema of joint states: the one that the source uses, else the usual one."""
+    usual = {JointType.REVOLUTE: "angular", JointType.PRISMATIC: "linear"}.get(kind)
+    token = _AXES[axis]
+    if usual is None or f"PhysicsJointStateAPI:{token}" in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
+        return token
+    return usual
