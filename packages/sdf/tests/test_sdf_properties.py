@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tensorphys_sdf as ts
 from tensorphys_sdf import device as shapes
-from tensorphys_sdf.testing import box_mesh, join_meshes, knot_mesh, torus_mesh
+from tensorphys_sdf.testing import box_mesh, join_meshes, knot_mesh, slotted_mesh, torus_mesh
 
 PARAMETERS = ts.FieldParameters(resolution=32)
 seeds = st.integers(0, 2**31 - 1)
@@ -60,11 +60,79 @@ def test_distances_change_no_faster_than_points_move(device: str, seed: int, nam
     assert (error[inside] <= f.error_bound).all()
 
 
-@given(seed=seeds)
-def test_lower_bound_never_exceeds_the_distance(device: str, seed: int) -> None:
-    f = field("torus", device)
+KINDS = {
+    "coarse": ts.FieldParameters(resolution=12),
+    "dense": ts.FieldParameters(resolution=20, subgrid_resolution=0),
+    "eight bits": ts.FieldParameters(resolution=32, bits_per_subgrid_pixel=8),
+    "wide band": ts.FieldParameters(resolution=20, narrow_band_thickness=0.2, margin=0.1),
+    "no background": ts.FieldParameters(resolution=20, background=0.0, tolerance=0.0),
+}
+
+
+@functools.cache
+def field_of_kind(kind: str, shape: str, device: str) -> ts.SignedDistanceField:
+    mesh = {"torus": torus_mesh(around=16, along=32, bumps=0.2), "slot": slotted_mesh(0.4)}[shape]
+    return ts.field_from_mesh(*mesh, parameters=KINDS[kind], device=device)
+
+
+@given(seed=seeds, kind=st.sampled_from(sorted(KINDS)), shape=st.sampled_from(["torus", "slot"]))
+def test_lower_bound_never_exceeds_the_distance(device: str, seed: int, kind: str, shape: str) -> None:
+    f = field_of_kind(kind, shape, device)
     p = random_points(seed)
-    assert (f.distance(p, conservative=True) <= f.distance(p, mode="exact") + 1e-6).all()
+    p[::2] = p[::2] * 0.4  # half of them near the shape
+    exact, bound = f.distance(p, mode="exact"), f.distance(p, conservative=True)
+    assert (bound <= exact + 1e-6).all()
+    # and no lower than the stated bound of the error allows, twice, within the grid
+    inside = np.all((p > f.grid.layout.lower) & (p < f.grid.layout.upper), axis=1)
+    assert (exact - bound <= 2.0 * f.error_bound + 1e-6)[inside].all()
+
+
+@wp.func
+def two_spheres(p: wp.vec3) -> float:
+    return wp.min(
+        shapes.distance_sphere(p - wp.vec3(0.4, 0.0, 0.0), 0.3),
+        shapes.distance_sphere(p + wp.vec3(0.4, 0.0, 0.0), 0.3),
+    )
+
+
+@functools.cache
+def field_of_spheres(device: str) -> ts.SignedDistanceField:
+    corner = np.array([0.7, 0.3, 0.3])
+    return ts.field_from_function(two_spheres, -corner, corner, parameters=PARAMETERS, device=device)
+
+
+@given(seed=seeds)
+def test_lower_bound_of_functions_and_of_unsigned_fields(device: str, seed: int) -> None:
+    p = random_points(seed)
+    p[::2] = p[::2] * 0.4
+    centers = np.array([(0.4, 0.0, 0.0), (-0.4, 0.0, 0.0)])
+    truth = np.linalg.norm(p[:, None] - centers, axis=2).min(axis=1) - 0.3
+    assert (field_of_spheres(device).distance(p, conservative=True) <= truth + 1e-6).all()
+    sheet = unsigned_sheet(device)
+    assert (sheet.distance(p, conservative=True) <= sheet.distance(p, mode="exact") + 1e-6).all()
+
+
+@functools.cache
+def unsigned_sheet(device: str) -> ts.SignedDistanceField:
+    vertices, triangles = box_mesh((0.5, 0.4, 0.3))
+    return ts.field_from_mesh(vertices, triangles[:7], sign="unsigned", parameters=PARAMETERS, device=device)
+
+
+@given(seed=seeds, shape=st.sampled_from(["torus", "slot"]))
+def test_rays_end_on_the_surface(device: str, seed: int, shape: str) -> None:
+    f = field_of_kind("coarse", shape, device)
+    rng = np.random.default_rng(seed)
+    start = rng.normal(size=(100, 3))
+    start *= 3.0 / np.linalg.norm(start, axis=1, keepdims=True)
+    way = rng.uniform(-0.8, 0.8, (100, 3)) - start
+    t, normal = f.ray_march(start, way)
+    hit = np.isfinite(t)
+    end = start[hit] + way[hit] / np.linalg.norm(way[hit], axis=1, keepdims=True) * t[hit, None]
+    # where the sampled field changes its sign, which is within its error of the surface
+    np.testing.assert_allclose(f.distance(end), 0.0, atol=2e-4)
+    assert (np.abs(f.distance(end, mode="exact")) <= f.error_bound).all()
+    np.testing.assert_allclose(np.linalg.norm(normal[hit], axis=1), 1.0, atol=1e-5)
+    np.testing.assert_array_equal(normal[~hit], 0.0)
 
 
 @given(seed=seeds, scale=st.sampled_from([0.001, 0.25, 40.0]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pathlib
-
 import numpy as np
 import pytest
 import warp as wp
@@ -268,40 +266,6 @@ def test_a_query_reads_nothing_back(
     cube.distance_and_gradient(points)
     cube.distance(points, conservative=True)
     cube.normal(points)
-
-
-@pytest.mark.cuda
-def test_both_devices_agree() -> None:
-    mesh = torus_mesh(around=20, along=40, bumps=0.1)
-    p = np.random.default_rng(0).uniform(-2.5, 2.5, (50_000, 3)).astype(np.float32)
-    cpu, gpu = (
-        ts.field_from_mesh(*mesh, parameters=ts.FieldParameters(resolution=48), device=name)
-        for name in ("cpu", "cuda:0")
-    )
-    # rounding decides about blocks at the edge of the narrow band: a few may differ
-    refined = [f.grid.arrays["brick"].numpy() >= 0 for f in (cpu, gpu)]
-    assert np.mean(refined[0] != refined[1]) < 1e-3
-    cell = float(cpu.grid.layout.fine_cell[0])
-    apart = np.abs(cpu.distance(p) - gpu.distance(p))
-    assert np.mean(apart < 1e-3 * cell) > 0.999 and apart.max() < 0.5 * float(cpu.grid.layout.cell[0])
-    exact = cpu.distance(p, mode="exact")
-    clear = np.abs(exact) > 1e-5
-    np.testing.assert_allclose(exact[clear], gpu.distance(p, mode="exact")[clear], atol=1e-5)
-    np.testing.assert_array_equal(cpu.inside(p, mode="exact")[clear], gpu.inside(p, mode="exact")[clear])
-
-
-@pytest.mark.cuda
-def test_both_devices_sample_one_grid_alike(tmp_path: pathlib.Path) -> None:
-    cpu = ts.field_from_mesh(
-        *torus_mesh(around=20, along=40), parameters=ts.FieldParameters(resolution=48), device="cpu"
-    )
-    cpu.save(tmp_path / "field.npz")
-    gpu = ts.load_field(tmp_path / "field.npz", device="cuda:0")
-    p = np.random.default_rng(0).uniform(-2.5, 2.5, (50_000, 3)).astype(np.float32)
-    np.testing.assert_allclose(cpu.distance(p), gpu.distance(p), atol=1e-5)
-    np.testing.assert_allclose(
-        cpu.distance(p, conservative=True), gpu.distance(p, conservative=True), atol=1e-4
-    )
 
 
 @pytest.mark.cuda

@@ -71,7 +71,7 @@ DAMAGE = {
 
 
 def judged_points(
-    mesh: tuple[np.ndarray, np.ndarray], gone: np.ndarray, p: np.ndarray, cell: float
+    mesh: tuple[np.ndarray, np.ndarray], gone: np.ndarray, p: np.ndarray, cell: float, device: str
 ) -> np.ndarray:
     """Points farther than two cells from what is missing."""
     if not len(gone):
@@ -82,7 +82,7 @@ def judged_points(
         sign="unsigned",
         repair=False,
         parameters=ts.FieldParameters(resolution=8),
-        device="cpu",
+        device=device,
     )
     far: np.ndarray = holes.distance(p, mode="exact") > 2.0 * cell
     assert far.mean() > 0.5
@@ -97,7 +97,7 @@ def test_exact_sign_of_damaged_copies(device: str, name: str, damage: str) -> No
     truth = ts.Surface(*mesh, device=device).winding_number(p) > 0.5
     (vertices, triangles), gone = damaged_mesh(mesh, **DAMAGE[damage], seed=1)
     field = quiet_field(vertices, triangles, device)
-    judged = judged_points(mesh, gone, p, float(field.grid.layout.fine_cell[0]))
+    judged = judged_points(mesh, gone, p, float(field.grid.layout.fine_cell[0]), device)
     assert np.mean(field.inside(p, mode="exact")[judged] == truth[judged]) >= 0.999
 
 
@@ -110,7 +110,7 @@ def test_sampled_sign_of_damaged_copies(device: str, name: str) -> None:
     truth = ts.Surface(*mesh, device=device).winding_number(p) > 0.5
     (vertices, triangles), gone = damaged_mesh(mesh, **DAMAGE["all"], seed=1)
     field = quiet_field(vertices, triangles, device, resolution=96)
-    judged = judged_points(mesh, gone, p, float(field.grid.layout.fine_cell[0]))
+    judged = judged_points(mesh, gone, p, float(field.grid.layout.fine_cell[0]), device)
     assert np.mean(field.inside(p)[judged] == truth[judged]) >= 0.999
 
 

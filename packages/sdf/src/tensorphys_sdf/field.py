@@ -226,7 +226,8 @@ class SignedDistanceField:
             raise ArrayError(f"ray_march: {len(p)} origins and {len(ways)} directions")
         way, normal = self._out(None, len(p), wp.float32), self._out(None, len(p), wp.vec3)
         precision = 0.05 * float(self.grid.layout.fine_cell.min())
-        inputs = [self.grid.struct, self._poses(pose, len(p)), p, ways, max_distance, precision, _MARCH_STEPS]
+        fields = [self.grid.struct, self.surface_struct]
+        inputs = [*fields, self._poses(pose, len(p)), p, ways, max_distance, precision, _MARCH_STEPS]
         self._launch(query.march_rays, len(p), inputs, [way, normal])
         return self._result(origins, way, shape), self._result(origins, normal, (*shape, 3))
 

@@ -7,6 +7,7 @@ list with a fixed number of threads. So the fast pass carries no tree walk, and 
 import warp as wp
 
 from tensorphys_sdf._kernels.field import (
+    field_distance_gradient,
     field_lower_bound,
     into_shape,
     rim_distance_gradient,
@@ -20,7 +21,6 @@ from tensorphys_sdf._kernels.grid import (
     grid_coordinates,
     in_core,
     sample_block,
-    sample_clamped,
 )
 from tensorphys_sdf._kernels.surface import closest_on_surface, exact_distance_gradient, surface_sign
 from tensorphys_sdf.structs import SdfGrid, SdfSurface
@@ -202,7 +202,9 @@ def grid_interval(grid: SdfGrid, p: wp.vec3, way: wp.vec3, limit: float) -> wp.v
 
 
 @wp.func
-def march(grid: SdfGrid, p: wp.vec3, way: wp.vec3, limit: float, precision: float, steps: int) -> float:
+def march(
+    grid: SdfGrid, surface: SdfSurface, p: wp.vec3, way: wp.vec3, limit: float, precision: float, steps: int
+) -> float:
     """Way along a ray to the first change of sign, infinite without one [Hart 1996, sphere tracing].
 
     Steps are 0.9 of the sampled distance, since coarse blocks err; an overstepped surface is found by halving.
@@ -210,17 +212,17 @@ def march(grid: SdfGrid, p: wp.vec3, way: wp.vec3, limit: float, precision: floa
     span = grid_interval(grid, p, way, limit)
     t = span[0]
     before = t
-    side = sample_clamped(grid, p + way * t)[0]
+    side = field_distance_gradient(grid, surface, p + way * t)[0]
     for _k in range(steps):
         if t > span[1]:
             return wp.inf
-        d = sample_clamped(grid, p + way * t)[0]
+        d = field_distance_gradient(grid, surface, p + way * t)[0]
         if d * side <= 0.0 and t > before:
             low = before
             high = t
             for _i in range(24):
                 middle = 0.5 * (low + high)
-                if sample_clamped(grid, p + way * middle)[0] * side > 0.0:
+                if field_distance_gradient(grid, surface, p + way * middle)[0] * side > 0.0:
                     low = middle
                 else:
                     high = middle
@@ -235,6 +237,7 @@ def march(grid: SdfGrid, p: wp.vec3, way: wp.vec3, limit: float, precision: floa
 @wp.kernel
 def march_rays(
     grid: SdfGrid,
+    surface: SdfSurface,
     poses: wp.array[wp.transform],
     origins: wp.array[wp.vec3],
     directions: wp.array[wp.vec3],
@@ -247,10 +250,10 @@ def march_rays(
     tid = wp.tid()
     p = into_shape(poses, tid, origins[tid])
     way = wp.normalize(turn_from_world(poses, tid, directions[tid]))
-    t = march(grid, p, way, limit, precision, steps)
+    t = march(grid, surface, p, way, limit, precision, steps)
     way_out[tid] = t
     normal = wp.vec3(0.0, 0.0, 0.0)
     if t < wp.inf:
-        r = sample_clamped(grid, p + way * t)
+        r = field_distance_gradient(grid, surface, p + way * t)
         normal = wp.normalize(turn_to_world(poses, tid, wp.vec3(r[1], r[2], r[3])))
     normal_out[tid] = normal
