@@ -42,6 +42,14 @@ DOF_COLUMNS: dict[str, tuple[Any, tuple[int, ...], Any]] = {
     "passive_stiffness": (wp.float32, (), 0.0),
     "passive_damping": (wp.float32, (), 0.0),
     "spring_reference": (wp.float32, (), 0.0),
+    "friction_coefficient": (wp.float32, (), 0.0),
+    "static_friction": (wp.float32, (), 0.0),
+    "dynamic_friction": (wp.float32, (), 0.0),
+    "viscous_friction": (wp.float32, (), 0.0),
+    "envelope": (wp.int32, (), 0),
+    "speed_effort_gradient": (wp.float32, (), 0.0),
+    "max_actuator_velocity": (wp.float32, (), _UNBOUNDED),
+    "velocity_resistance": (wp.float32, (), 0.0),
 }
 
 
@@ -71,6 +79,14 @@ class Model:
         dof_max_force: Bound of the drive's force [N m or N].
         dof_max_velocity: Bound of the speed.
         dof_passive_stiffness, dof_passive_damping, dof_spring_reference: Passive spring-damper.
+        dof_static_friction, dof_dynamic_friction: Force that friction holds with, and that it slides with [N m or N];
+            it never holds with less than it slides with.
+        dof_viscous_friction: Force of friction per speed [N m s or N s/m].
+        dof_friction_coefficient: Where neither static nor viscous friction is given, friction of this times
+            |force| + |torque| that the joint transmits.
+        dof_envelope: 1 where the force of the actuator, drive and actuation together, keeps a performance envelope:
+            |E| ≤ max_force − velocity_resistance |v| and |v| ≤ max_actuator_velocity − speed_effort_gradient |E|.
+        dof_speed_effort_gradient, dof_max_actuator_velocity, dof_velocity_resistance: Its lines.
         link_articulation: Articulation of each link.
         articulation_environment, articulation_link_start, articulation_dof_start,
         articulation_velocity_start, articulation_type: Where each articulation stands.
@@ -100,6 +116,14 @@ class Model:
     dof_passive_stiffness: wp.array[wp.float32]
     dof_passive_damping: wp.array[wp.float32]
     dof_spring_reference: wp.array[wp.float32]
+    dof_friction_coefficient: wp.array[wp.float32]
+    dof_static_friction: wp.array[wp.float32]
+    dof_dynamic_friction: wp.array[wp.float32]
+    dof_viscous_friction: wp.array[wp.float32]
+    dof_envelope: wp.array[wp.int32]
+    dof_speed_effort_gradient: wp.array[wp.float32]
+    dof_max_actuator_velocity: wp.array[wp.float32]
+    dof_velocity_resistance: wp.array[wp.float32]
 
     def __init__(
         self,

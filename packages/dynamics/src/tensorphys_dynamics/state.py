@@ -29,8 +29,9 @@ class State:
         fresh: 1 where a setter wrote the articulation since the last step, [articulation_count].
         link_pose: Pose of each link, transform, [link_count].
         link_velocity: [linear at the centre of mass, angular], spatial_vector, [link_count].
-        half_kick, root_synced, dof_saturation, dof_limit_force, previous_actuation, previous_force,
-        previous_torque: What the integrator carries from one substep to the next, see `docs/architecture.md`.
+        dof_friction_force: Force of friction in the last substep, positive along the motion [N m or N], [dof_count].
+        half_kick, root_synced, dof_saturation, dof_limit_force, dof_sliding, velocity_change, previous_actuation,
+        previous_force, previous_torque: What the integrator carries from one substep to the next, see `docs/architecture.md`.
     """
 
     root_pose: wp.array[wp.transform]
@@ -42,6 +43,9 @@ class State:
     fresh: wp.array[wp.int32]
     dof_saturation: wp.array[wp.int32]
     dof_limit_force: wp.array[wp.float32]
+    dof_friction_force: wp.array[wp.float32]
+    dof_sliding: wp.array[wp.int32]
+    velocity_change: wp.array[wp.float32]
     link_pose: wp.array[wp.transform]
     link_velocity: wp.array[wp.spatial_vector]
     previous_actuation: wp.array[wp.float32]
@@ -60,6 +64,9 @@ class State:
             "fresh": (wp.int32, n.articulation_count),
             "dof_saturation": (wp.int32, n.dof_count),
             "dof_limit_force": (wp.float32, n.dof_count),
+            "dof_friction_force": (wp.float32, n.dof_count),
+            "dof_sliding": (wp.int32, n.dof_count),
+            "velocity_change": (wp.float32, n.velocity_count),
             "link_pose": (wp.transform, n.link_count),
             "link_velocity": (wp.spatial_vector, n.link_count),
             "previous_actuation": (wp.float32, n.dof_count),

@@ -4,6 +4,7 @@ import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.factor import from_u
+from tensorphys_dynamics._kernels.friction import is_smooth
 from tensorphys_spatial.device import quaternion_integrate
 
 wp.set_module_options({"enable_backward": False})
@@ -27,6 +28,16 @@ HALF_TURN = wp.constant(3.1415927)
 
 
 @wp.func
+def largest_speed(t: Tables, m: ModelData, a: int, i: int, h: float):
+    """Bound of the speed of a degree of freedom."""
+    kind = t.articulation_type[a]
+    bound = m.dof_max_velocity[t.articulation_dof[a] + i - t.type_root[kind]]
+    if t.velocity_rotational[t.type_velocity[kind] + i] == 1:
+        bound = wp.min(bound, HALF_TURN / h)
+    return bound
+
+
+@wp.func
 def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32], h: float):
     """Bound the speeds of joints and of a floating root; returns whether the root was bounded."""
     clamped = int(0)
@@ -47,15 +58,13 @@ def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32], h
             for i in range(3):
                 v[start + 3 + i] = v[start + 3 + i] * (top / angular)
     for i in range(root, t.type_velocities[kind]):
-        bound = m.dof_max_velocity[t.articulation_dof[a] + i - root]
-        if t.velocity_rotational[t.type_velocity[kind] + i] == 1:
-            bound = wp.min(bound, HALF_TURN / h)
+        bound = largest_speed(t, m, a, i, h)
         v[start + i] = wp.clamp(v[start + i], -bound, bound)
     return clamped
 
 
 @wp.func
-def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float):
+def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float, clamped: int):
     """Velocity at the time of the positions: half a smooth kick more, where nothing but smooth forces acted."""
     kind = t.articulation_type[a]
     root = t.type_root[kind]
@@ -63,19 +72,18 @@ def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: fl
     free = wp.where(w.loaded[a] == 0, 1.0, 0.0)
     for i in range(t.type_velocities[kind]):
         half = 0.5 * free * w.kick[start + i]
-        if i >= 3 and i < root:
-            half = wp.clamp(half, -HALF_TURN / h, HALF_TURN / h)
-        elif i >= root:
-            dof = t.articulation_dof[a] + i - root
-            if (
-                m.dof_drive_type[dof] != 0
-                or m.dof_passive_stiffness[dof] != 0.0
-                or m.dof_passive_damping[dof] != 0.0
-            ):
-                half = 0.0
-            elif t.velocity_rotational[t.type_velocity[kind] + i] == 1:
+        after = w.free_velocity[start + i]
+        if i < root:
+            half *= float(1 - clamped)
+            if i >= 3:
                 half = wp.clamp(half, -HALF_TURN / h, HALF_TURN / h)
-        s.velocity[start + i] = w.free_velocity[start + i] + half
+        elif is_smooth(m, t.articulation_dof[a] + i - root):
+            bound = largest_speed(t, m, a, i, h)
+            half = wp.clamp(half, -bound - after, bound - after)
+        else:
+            half = 0.0
+        s.velocity_change[start + i] = after - (s.velocity[start + i] - s.half_kick[start + i])
+        s.velocity[start + i] = after + half
         s.half_kick[start + i] = half
     s.root_synced[a] = 0
     if w.momentum_known[a] == 1:
@@ -95,6 +103,11 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
     kind = t.articulation_type[a]
     root = t.type_root[kind]
     start = t.articulation_velocity[a]
+    if w.rubbed[a] == 1:
+        # what friction changed belongs to the kick whose half synchronises the velocity
+        from_u(t, w, a, w.u, w.force)
+        for i in range(start, start + t.type_velocities[kind]):
+            w.kick[i] = w.kick[i] + w.force[i] - w.free_velocity[i]
     from_u(t, w, a, w.u_drift, w.free_velocity)
     clamp_velocities(t, m, a, w.free_velocity, h)
     if root == 6:
@@ -109,6 +122,7 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
         dof = t.articulation_dof[a] + i - root
         s.dof_position[dof] = s.dof_position[dof] + h * w.free_velocity[start + i]
     from_u(t, w, a, w.u, w.free_velocity)
-    if clamp_velocities(t, m, a, w.free_velocity, h) == 1:
+    clamped = clamp_velocities(t, m, a, w.free_velocity, h)
+    if clamped == 1:
         w.momentum_known[a] = 0
-    synchronise(t, m, s, w, a, h)
+    synchronise(t, m, s, w, a, h, clamped)

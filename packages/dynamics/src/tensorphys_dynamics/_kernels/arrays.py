@@ -62,6 +62,14 @@ class ModelData:
     dof_passive_stiffness: wp.array[wp.float32]
     dof_passive_damping: wp.array[wp.float32]
     dof_spring_reference: wp.array[wp.float32]
+    dof_friction_coefficient: wp.array[wp.float32]
+    dof_static_friction: wp.array[wp.float32]
+    dof_dynamic_friction: wp.array[wp.float32]
+    dof_viscous_friction: wp.array[wp.float32]
+    dof_envelope: wp.array[wp.int32]
+    dof_speed_effort_gradient: wp.array[wp.float32]
+    dof_max_actuator_velocity: wp.array[wp.float32]
+    dof_velocity_resistance: wp.array[wp.float32]
 
 
 @wp.struct
@@ -77,6 +85,9 @@ class StateData:
     fresh: wp.array[wp.int32]
     dof_saturation: wp.array[wp.int32]
     dof_limit_force: wp.array[wp.float32]
+    dof_friction_force: wp.array[wp.float32]
+    dof_sliding: wp.array[wp.int32]
+    velocity_change: wp.array[wp.float32]
     link_pose: wp.array[wp.transform]
     link_velocity: wp.array[wp.spatial_vector]
     previous_actuation: wp.array[wp.float32]
@@ -110,6 +121,8 @@ class Scratch:
     link_linear_rate: wp.array[wp.vec3]
     link_force: wp.array[wp.vec3]  # force on the subtree less its rate of momentum
     link_torque: wp.array[wp.vec3]
+    link_load_force: wp.array[wp.vec3]  # accelerations, then wrenches that joints transmit
+    link_load_torque: wp.array[wp.vec3]
     subtree_mass: wp.array[wp.float32]
     subtree_moment: wp.array[wp.vec3]  # mass times centre of mass
     subtree_inertia: wp.array[wp.mat33]
@@ -118,6 +131,14 @@ class Scratch:
     force: wp.array[wp.float32]  # generalized force, by velocity index
     drive_force: wp.array[wp.float32]  # force of the drive at the velocity `free_velocity`, by velocity index
     drive_gain: wp.array[wp.float32]  # h k + d of an unsaturated drive, by velocity index
+    drive_bound: wp.array[wp.float32]  # bound of the force at `free_velocity`, by velocity index
+    joint_load: wp.array[
+        wp.float32
+    ]  # |force| + |torque| of the joint in the substep before, by velocity index
+    locked: wp.array[
+        wp.int32
+    ]  # 1 where friction holds and the velocity is left out of the factors, by velocity index
+    hold: wp.array[wp.float32]  # impulse that friction holds a locked one with
     kick: wp.array[wp.float32]  # change of velocity by smooth forces in the substep
     free_velocity: wp.array[wp.float32]
     inverse_root: wp.array[wp.float32]  # D^-1/2
@@ -126,15 +147,19 @@ class Scratch:
     mass_entry: wp.array[wp.float32]
     factor_entry: wp.array[wp.float32]
     dof_row: wp.array[wp.float32]  # D^-1/2 L^-T e_d, stored like a row of the mass matrix
-    dof_row_flag: wp.array[wp.int32]  # bit 0: limit row, bit 1: drive row, by velocity index
+    dof_row_flag: wp.array[wp.int32]  # 1: limit, 2: drive, 4: saturated drive, 8: friction, by velocity index
     dof_row_mass: wp.array[wp.float32]  # 1 / |row|²
     dof_limit_impulse: wp.array[wp.float32]
     dof_slack_impulse: wp.array[wp.float32]
+    dof_friction_impulse: wp.array[wp.float32]
     momentum_linear: wp.array[wp.vec3]
     momentum_angular: wp.array[wp.vec3]
     momentum_known: wp.array[wp.int32]
     origin_shift: wp.array[wp.vec3]
     loaded: wp.array[wp.int32]  # whether a contact or limit carried force in the substep
+    rubbed: wp.array[wp.int32]  # whether a row of friction did
+    coupled: wp.array[wp.int32]  # whether joints beside the tree act on the articulation
+    exposed: wp.array[wp.int32]  # whether they or contacts do in this step
 
 
 @wp.struct

@@ -37,7 +37,11 @@ def guarded_pivot(t: Tables, m: ModelData, w: Scratch, a: int, i: int, pivot: fl
 
 @wp.func
 def factorize(t: Tables, m: ModelData, w: Scratch, a: int):
-    """Overwrite the entries of the mass matrix by L (below the diagonal) and D (on it); set D^-1/2."""
+    """Overwrite the entries of the mass matrix by L (below the diagonal) and D (on it); set D^-1/2.
+
+    A locked velocity does not change: its D^-1/2 is zero, and its row stays as it is until `solve` has read from it
+    the impulse that holds it.
+    """
     kind = t.articulation_type[a]
     first = t.type_velocity[kind]
     chain = t.type_entry[kind]
@@ -51,6 +55,9 @@ def factorize(t: Tables, m: ModelData, w: Scratch, a: int):
         row = entry + local
         pivot = w.factor_entry[row + depth]
         whole = w.mass_entry[row + depth]
+        if w.locked[start + k] == 1:
+            w.inverse_root[start + k] = 0.0
+            continue
         if pivot < CANCELLED * whole:
             pivot = guarded_pivot(t, m, w, a, k, pivot, whole)
         w.inverse_root[start + k] = 1.0 / wp.sqrt(pivot)
@@ -66,7 +73,7 @@ def factorize(t: Tables, m: ModelData, w: Scratch, a: int):
 
 @wp.func
 def solve(t: Tables, w: Scratch, a: int, x: wp.array[wp.float32]):
-    """x ← M⁻¹ x with the factors of `factorize`."""
+    """x ← M⁻¹ x with the factors of `factorize`; zero for locked velocities, whose holding impulses go to `hold`."""
     kind = t.articulation_type[a]
     first = t.type_velocity[kind]
     chain = t.type_entry[kind]
@@ -77,15 +84,26 @@ def solve(t: Tables, w: Scratch, a: int, x: wp.array[wp.float32]):
         i = count - 1 - step
         local = t.velocity_entry[first + i]
         value = x[start + i]
-        for p in range(t.velocity_depth[first + i]):
-            j = start + t.chain[chain + local + p]
-            x[j] = x[j] - w.factor_entry[entry + local + p] * value
+        if w.locked[start + i] == 0:
+            for p in range(t.velocity_depth[first + i]):
+                j = start + t.chain[chain + local + p]
+                x[j] = x[j] - w.factor_entry[entry + local + p] * value
     for i in range(count):
         local = t.velocity_entry[first + i]
         inverse = w.inverse_root[start + i]
         value = x[start + i] * inverse * inverse
+        if w.locked[start + i] == 1:
+            value = -x[start + i]
         for p in range(t.velocity_depth[first + i]):
-            value -= w.factor_entry[entry + local + p] * x[start + t.chain[chain + local + p]]
+            place = entry + local + p
+            if w.locked[start + i] == 1:
+                value += w.factor_entry[place] * x[start + t.chain[chain + local + p]]
+                w.factor_entry[place] = 0.0
+            else:
+                value -= w.factor_entry[place] * x[start + t.chain[chain + local + p]]
+        if w.locked[start + i] == 1:
+            w.hold[start + i] = value
+            value = 0.0
         x[start + i] = value
 
 
@@ -102,7 +120,7 @@ def to_u(t: Tables, w: Scratch, a: int, v: wp.array[wp.float32], u: wp.array[wp.
         value = v[start + i]
         for p in range(t.velocity_depth[first + i]):
             value += w.factor_entry[entry + local + p] * v[start + t.chain[chain + local + p]]
-        u[start + i] = value / w.inverse_root[start + i]
+        u[start + i] = wp.where(w.locked[start + i] == 1, 0.0, value / w.inverse_root[start + i])
 
 
 @wp.func

@@ -188,10 +188,14 @@ def update_written(
         s.root_synced[a] = 0
         for i in range(t.type_velocities[kind]):
             s.half_kick[t.articulation_velocity[a] + i] = 0.0
+            s.velocity_change[t.articulation_velocity[a] + i] = 0.0
         for i in range(t.type_velocities[kind] - t.type_root[kind]):
             dof = t.articulation_dof[a] + i
             s.dof_saturation[dof] = 0
             s.dof_limit_force[dof] = 0.0
+            s.dof_friction_force[dof] = 0.0
+            moving = s.velocity[t.articulation_velocity[a] + t.type_root[kind] + i] != 0.0
+            s.dof_sliding[dof] = wp.where(moving, 1, 0)
             s.previous_actuation[dof] = 0.0
         for i in range(t.type_links[kind]):
             s.previous_force[t.articulation_link[a] + i] = wp.vec3(0.0, 0.0, 0.0)

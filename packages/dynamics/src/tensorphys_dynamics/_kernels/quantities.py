@@ -6,9 +6,10 @@ Vectors are in environment axes; spatial vectors are taken about the root link's
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.drives import copy_mass
 from tensorphys_dynamics._kernels.factor import factorize, solve
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
-from tensorphys_dynamics._kernels.smooth import copy_mass, link_rates, mass_rows
+from tensorphys_dynamics._kernels.smooth import link_rates, mass_rows
 
 wp.set_module_options({"enable_backward": False})
 

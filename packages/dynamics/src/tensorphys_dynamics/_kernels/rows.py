@@ -226,8 +226,16 @@ def place_contact(m: ModelData, s: StateData, k: ContactData, r: ContactRows, sl
         r.arm[2 * slot + 1] = p1 - wp.transform_point(s.link_pose[body1], m.link_com[body1])
 
 
+@wp.func
+def expose(t: Tables, w: Scratch, body: int):
+    """Mark the articulation of a body that has a contact."""
+    if body >= 0:
+        w.exposed[t.link_articulation[body]] = 1
+
+
 @wp.kernel
 def match_contacts(
+    t: Tables,
     m: ModelData,
     s: StateData,
     k: ContactData,
@@ -235,6 +243,7 @@ def match_contacts(
     substeps: wp.int32,
     # outputs
     r: ContactRows,
+    w: Scratch,
 ):
     """Give each contact the force that the contact of its key carried; both lists are sorted by key.
 
@@ -244,9 +253,13 @@ def match_contacts(
     start = k.slot_start[environment]
     h = time_step[0] / float(substeps)
     old = int(0)
+    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
+        w.exposed[a] = w.coupled[a]
     for i in range(k.count[environment]):
         slot = start + i
         place_contact(m, s, k, r, slot)
+        expose(t, w, k.body0[slot])
+        expose(t, w, k.body1[slot])
         key = k.key[slot]
         force = wp.vec3(0.0, 0.0, 0.0)
         while old < r.previous_count[environment] and r.previous_key[start + old] < key:

@@ -10,16 +10,41 @@ whole kick: M + h (h K + D) is factorised, so all of them are solved together.
 import warp as wp
 
 from tensorphys_dynamics._kernels.advance import advance_articulation
-from tensorphys_dynamics._kernels.arrays import ControlData, ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.arrays import (
+    ContactData,
+    ContactRows,
+    ControlData,
+    ModelData,
+    Scratch,
+    StateData,
+    Tables,
+)
+from tensorphys_dynamics._kernels.drives import (
+    LOADED_SATURATION,
+    actuator_force,
+    assemble_drives,
+    drive_scale,
+    effort_bound,
+    is_bounded,
+    saturate,
+)
 from tensorphys_dynamics._kernels.factor import dof_response, factorize, solve, to_u
+from tensorphys_dynamics._kernels.friction import (
+    is_rough,
+    is_smooth,
+    joint_loads,
+    lock_resting,
+    release,
+    unlock,
+)
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
 from tensorphys_dynamics._kernels.tension import add_tension
 
 wp.set_module_options({"enable_backward": False})
 
-FREE_SATURATION = wp.constant(1)
-LOADED_SATURATION = wp.constant(2)
-UNBOUNDED = wp.constant(1.0e30)
+
+# Attempts at the active sets of a substep: bounds of actuators, and what friction holds; in the last one it holds none.
+ATTEMPTS = wp.constant(5)
 
 
 @wp.func
@@ -162,84 +187,6 @@ def mass_rows(t: Tables, m: ModelData, w: Scratch, a: int):
 
 
 @wp.func
-def copy_mass(t: Tables, w: Scratch, a: int):
-    """Start a factorisation from the mass matrix."""
-    entry = t.articulation_entry[a]
-    for i in range(t.articulation_entry[a + 1] - entry):
-        w.factor_entry[entry + i] = w.mass_entry[entry + i]
-
-
-@wp.func
-def drive_scale(t: Tables, m: ModelData, w: Scratch, a: int):
-    """Leave in `drive_force` the factor that turns gains into forces: 1, or the inertia that an acceleration
-    drive sees, (M⁻¹)_dd⁻¹."""
-    kind = t.articulation_type[a]
-    root = t.type_root[kind]
-    start = t.articulation_velocity[a]
-    wanted = int(0)
-    for i in range(root, t.type_velocities[kind]):
-        w.drive_force[start + i] = 1.0
-        if m.dof_drive_type[t.articulation_dof[a] + i - root] == 2:
-            wanted = 1
-    if wanted == 1:
-        copy_mass(t, w, a)
-        factorize(t, m, w, a)
-        for i in range(root, t.type_velocities[kind]):
-            if m.dof_drive_type[t.articulation_dof[a] + i - root] == 2:
-                w.drive_force[start + i] = 1.0 / dof_response(t, w, a, i)
-
-
-@wp.func
-def drive_error(m: ModelData, s: StateData, c: ControlData, dof: int, velocity: float, h: float):
-    """Force of a drive of unit scale if the degree of freedom moves at `velocity` over the substep."""
-    k = m.dof_stiffness[dof]
-    d = m.dof_damping[dof]
-    return k * (c.position_target[dof] - s.dof_position[dof] - h * velocity) + d * (
-        c.velocity_target[dof] - velocity
-    )
-
-
-@wp.func
-def assemble_drives(
-    t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float, first: int
-):
-    """Right-hand side h τ in `kick`, and the diagonal that makes drives and passive springs implicit."""
-    kind = t.articulation_type[a]
-    root = t.type_root[kind]
-    start = t.articulation_velocity[a]
-    copy_mass(t, w, a)
-    for i in range(t.type_velocities[kind]):
-        w.kick[start + i] = h * w.force[start + i]
-    blend = wp.where(first == 1 and s.fresh[a] == 0, 0.5, 0.0)
-    for i in range(root, t.type_velocities[kind]):
-        index = start + i
-        dof = t.articulation_dof[a] + i - root
-        local = t.velocity_entry[t.type_velocity[kind] + i] + t.velocity_depth[t.type_velocity[kind] + i]
-        velocity = s.velocity[index] - s.half_kick[index]
-        stiffness = m.dof_passive_stiffness[dof]
-        damping = m.dof_passive_damping[dof]
-        force = (
-            stiffness * (m.dof_spring_reference[dof] - s.dof_position[dof] - h * velocity)
-            - damping * velocity
-        )
-        diagonal = h * (h * stiffness + damping)
-        force += c.actuation[dof] + blend * (s.previous_actuation[dof] - c.actuation[dof])
-        if m.dof_drive_type[dof] != 0:
-            saturation = s.dof_saturation[dof]
-            scale = w.drive_force[index]
-            gain = scale * (h * m.dof_stiffness[dof] + m.dof_damping[dof])
-            w.drive_gain[index] = gain
-            if saturation == 0:
-                force += scale * drive_error(m, s, c, dof, velocity, h)
-                diagonal += h * gain
-            else:
-                force += wp.where(saturation > 0, m.dof_max_force[dof], -m.dof_max_force[dof])
-        w.kick[index] = w.kick[index] + h * force
-        entry = t.articulation_entry[a] + local
-        w.factor_entry[entry] = w.factor_entry[entry] + diagonal
-
-
-@wp.func
 def kicked_velocity(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
     """Free velocity after the kick, see the head of this module."""
     kind = t.articulation_type[a]
@@ -252,71 +199,60 @@ def kicked_velocity(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
             if fresh == 1 or s.root_synced[a] == 1:
                 weight = 0.5
         elif fresh == 1:
-            dof = t.articulation_dof[a] + i - root
-            if (
-                m.dof_drive_type[dof] == 0
-                and m.dof_passive_stiffness[dof] == 0.0
-                and m.dof_passive_damping[dof] == 0.0
-            ):
+            if is_smooth(m, t.articulation_dof[a] + i - root):
                 weight = 0.5
         index = start + i
         w.free_velocity[index] = s.velocity[index] - s.half_kick[index] + weight * w.kick[index]
 
 
 @wp.func
-def saturate(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float):
-    """Mark drives whose force would pass its bound; returns whether a mark changed.
+def may_reach_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: int, h: float):
+    """Whether a degree of freedom may come to a limit in the substep, or was at one."""
+    dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
+    reach = 4.0 * h * wp.abs(w.free_velocity[t.articulation_velocity[a] + i])
+    q = s.dof_position[dof]
+    return q - m.dof_lower[dof] <= reach or m.dof_upper[dof] - q <= reach or s.dof_limit_force[dof] != 0.0
 
-    A mark made under contact load stays until the load has been solved, see `sweep`.
-    """
+
+@wp.func
+def any_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float):
+    """Whether an articulation may come to a limit."""
     kind = t.articulation_type[a]
-    root = t.type_root[kind]
-    changed = int(0)
-    for i in range(root, t.type_velocities[kind]):
-        dof = t.articulation_dof[a] + i - root
-        if m.dof_drive_type[dof] != 0 and m.dof_max_force[dof] < UNBOUNDED:
-            index = t.articulation_velocity[a] + i
-            scale = w.drive_force[index]
-            force = scale * drive_error(m, s, c, dof, w.free_velocity[index], h)
-            bound = m.dof_max_force[dof]
-            old = s.dof_saturation[dof]
-            new = old
-            if old == 0 and force > bound * 1.000001:
-                new = FREE_SATURATION
-            elif old == 0 and force < -bound * 1.000001:
-                new = -FREE_SATURATION
-            elif (old == FREE_SATURATION and force < bound) or (old == -FREE_SATURATION and force > -bound):
-                new = 0
-            if new != old:
-                s.dof_saturation[dof] = new
-                changed = 1
-    return changed
+    result = int(0)
+    for i in range(t.type_root[kind], t.type_velocities[kind]):
+        if may_reach_limit(t, m, s, w, a, i, h):
+            result = 1
+    return result
 
 
 @wp.func
 def dof_rows(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float):
-    """Rows of limits that may be reached in the substep, and of drives that a contact may saturate."""
+    """Rows of limits that may be reached in the substep, of friction that is not locked, and of drives that a contact
+    may saturate."""
     kind = t.articulation_type[a]
     root = t.type_root[kind]
     for i in range(root, t.type_velocities[kind]):
         dof = t.articulation_dof[a] + i - root
         index = t.articulation_velocity[a] + i
         flag = int(0)
-        reach = 4.0 * h * wp.abs(w.free_velocity[index])
-        q = s.dof_position[dof]
-        if q - m.dof_lower[dof] <= reach or m.dof_upper[dof] - q <= reach or s.dof_limit_force[dof] != 0.0:
+        if may_reach_limit(t, m, s, w, a, i, h):
             flag = 1
-        if m.dof_drive_type[dof] != 0 and m.dof_max_force[dof] < UNBOUNDED:
-            if s.dof_saturation[dof] == 0:
-                flag += 2
-            elif wp.abs(s.dof_saturation[dof]) == LOADED_SATURATION:
+        if is_bounded(m, dof):
+            if wp.abs(s.dof_saturation[dof]) == LOADED_SATURATION:
                 flag += 4
+            elif s.dof_saturation[dof] == 0 and w.locked[index] == 0:
+                flag += 2
+        if w.locked[index] == 0 and is_rough(m, dof):
+            flag += 8
         w.dof_row_flag[index] = flag
         w.dof_limit_impulse[index] = 0.0
         w.dof_slack_impulse[index] = 0.0
-        w.drive_force[index] = w.drive_force[index] * drive_error(m, s, c, dof, w.free_velocity[index], h)
+        w.dof_friction_impulse[index] = 0.0
+        velocity = w.free_velocity[index]
+        w.drive_force[index] = actuator_force(m, s, c, dof, w.drive_force[index], velocity, h)
+        w.drive_bound[index] = effort_bound(m, dof, velocity)
         if flag != 0:
-            w.dof_row_mass[index] = 1.0 / dof_response(t, w, a, i)
+            w.dof_row_mass[index] = 1.0 / wp.max(dof_response(t, w, a, i), 1.0e-30)
 
 
 @wp.kernel
@@ -324,6 +260,8 @@ def smooth_substep(
     t: Tables,
     m: ModelData,
     c: ControlData,
+    k: ContactData,
+    r: ContactRows,
     time_step: wp.array[wp.float32],
     substeps: wp.int32,
     first: wp.int32,
@@ -340,14 +278,25 @@ def smooth_substep(
     wrenches(t, m, s, c, w, a, h, first)
     add_tension(t, m, w, a, h)
     mass_rows(t, m, w, a)
+    unlock(t, w, a)
     drive_scale(t, m, w, a)
-    for attempt in range(4):
+    joint_loads(t, m, s, w, k, r, a, h)
+    lock_resting(t, m, s, w, a)
+    for attempt in range(ATTEMPTS):
+        if attempt == ATTEMPTS - 1:
+            unlock(t, w, a)
         assemble_drives(t, m, s, c, w, a, h, first)
         factorize(t, m, w, a)
         solve(t, w, a, w.kick)
         kicked_velocity(t, m, s, w, a)
-        if attempt == 3 or saturate(t, m, s, c, w, a, h) == 0:
+        changed = release(t, m, s, w, a, h)
+        if any_limit(t, m, s, w, a, h) == 1:
+            changed += unlock(t, w, a)
+        if attempt < ATTEMPTS - 1:
+            changed += saturate(t, m, s, c, w, a, h)
+        if changed == 0:
             break
     dof_rows(t, m, s, c, w, a, h)
     to_u(t, w, a, w.free_velocity, w.u)
     w.loaded[a] = 0
+    w.rubbed[a] = 0

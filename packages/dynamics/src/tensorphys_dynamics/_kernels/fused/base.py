@@ -15,9 +15,10 @@ struct Scratch {
   float motion[VB + 1][6];          // linear, angular motion of each velocity index
   float q[VB], v[VB], half_kick[VB], kick[VB], free_v[VB], sine[VB], cosine[VB];
   float inverse_root[VB], gain[VB], drive[VB], limit_force[VB], limit_impulse[VB], slack[VB], row_mass[VB];
+  float friction[VB], load[VB];     // impulse of friction; |force| + |torque| that the joint transmits
   float u[UB], drift[UB];           // D^1/2 L v after the last and after the biased pass
   float factor[EB];                 // M, then L and D
-  int saturation[VB], flag[VB];
+  int saturation[VB], flag[VB], kinds[VB];
   {TWO_ACTS}
 };
 """
@@ -87,15 +88,31 @@ V momentum = V{0, 0, 0}, spin_momentum = V{0, 0, 0}, shift = V{0, 0, 0}, origin 
 for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[env])[i];
 for (int i = lane; i < entry_count; i += G) w->factor[i] = 0.0f;
 for (int i = lane; i < UB; i += G) { w->u[i] = 0.0f; w->drift[i] = 0.0f; }
+// What acts on a degree of freedom; friction with a coefficient goes by the load of the joint.
+enum { ROUGH = 1, BY_LOAD = 2, BOUNDED = 4, SMOOTH = 8 };
+int kinds = 0;
 for (int i = lane; i < nv; i += G) {
   w->v[i] = s.velocity.data[velocity0 + i];
   w->half_kick[i] = s.half_kick.data[velocity0 + i];
+  w->flag[i] = 0;
   if (i >= NR) {
+    const int d = dof0 + i;
+    const float resting = m.dof_static_friction.data[d], viscous = m.dof_viscous_friction.data[d];
+    const bool given = resting != 0.0f || viscous != 0.0f, driven = m.dof_drive_type.data[d] != 0;
+    const bool by_load = !given && m.dof_friction_coefficient.data[d] > 0.0f;
+    const bool rough = by_load || (given && resting + m.dof_dynamic_friction.data[d] > 0.0f);
+    const bool envelope = m.dof_envelope.data[d] != 0;
+    const bool bounded = envelope || (driven && m.dof_max_force.data[d] < UNBOUNDED);
+    const bool smooth = !driven && !envelope && !rough && viscous == 0.0f && m.dof_passive_stiffness.data[d] == 0.0f
+                     && m.dof_passive_damping.data[d] == 0.0f;
+    w->kinds[i] = (rough ? ROUGH : 0) | (by_load ? BY_LOAD : 0) | (bounded ? BOUNDED : 0) | (smooth ? SMOOTH : 0);
+    kinds |= w->kinds[i];
     w->q[i] = s.dof_position.data[dof0 + i];
     w->saturation[i] = s.dof_saturation.data[dof0 + i];
     w->limit_force[i] = s.dof_limit_force.data[dof0 + i];
   }
 }
+const bool rough = group_any(kinds & ROUGH), weighed = group_any(kinds & BY_LOAD);
 SYNC();
 {IDLE}
 // centre of mass of the root at the start of the step, and how far it has come

@@ -1,4 +1,4 @@
-"""Composite inertias, mass matrix, momentum of a floating base, sparse factorisation, and implicit drives."""
+"""Composite inertias, mass matrix, momentum of a floating base, and sparse factorisation."""
 
 COMPOSITES = r"""
 // Own mass, moment and inertia about the origin (implicit damping in them), to be summed over subtrees.
@@ -193,6 +193,10 @@ auto momentum_root = [&]() {
 FACTOR_CPU = r"""
 auto factorize = [&]() {
   for (int i = nv - 1; i >= 0; i--) {
+    if (w->flag[i] & LOCKED) {  // its row waits for the holding impulse
+      w->inverse_root[i] = 0.0f;
+      continue;
+    }
     float* row = w->factor + row_start(i);
     const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
     const float over = 1.0f / pivot_of(i, row[depth]), x = w->kick[i];
@@ -222,6 +226,11 @@ auto subtract = [&](float* to, const float* from, float ratio, int count) {
 };
 auto factorize = [&]() {
   for (int i = nv - 1; i >= 0; i--) {
+    if (w->flag[i] & LOCKED) {  // its row waits for the holding impulse
+      SYNC();
+      if (lane == 0) w->inverse_root[i] = 0.0f;
+      continue;
+    }
     float* row = w->factor + row_start(i);
     const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
     const float over = 1.0f / pivot_of(i, row[depth]), x = w->kick[i];
@@ -248,13 +257,24 @@ auto factorize = [&]() {
 SUBTRACT_CPU = "for (int q = 0; q < p; q++) y[q] -= row[q] * value;"
 SUBTRACT_LANES = "subtract(y, row, value, p);"
 SOLVES = r"""
-// x <- L^-1 D^-1 x for the right-hand side that `factorize` has eliminated
+// x <- L^-1 D^-1 x for the right-hand side that `factorize` has eliminated; what friction holds stays at zero, its row
+// gives the impulse for that and is a row of L from then on
 auto back_substitute = [&](float* x) {
   for (int stage = 0; stage < stage_count; stage++) {
     for (int o = tab(T_STAGE + stage) + lane; o < tab(T_STAGE + stage + 1); o += G) {
       const int i = tab(T_VORDER + o), depth = depth_of(i);
-      const float* row = w->factor + row_start(i);
+      float* row = w->factor + row_start(i);
       const int* chain = T + T_CHAIN + row_start(i);
+      if (w->flag[i] & LOCKED) {
+        float hold = -x[i];
+        for (int p = 0; p < depth; p++) {
+          hold += row[p] * x[LDG(chain + p)];
+          row[p] = 0.0f;
+        }
+        w->friction[i] = hold;
+        x[i] = 0.0f;
+        continue;
+      }
       float value = x[i] * w->inverse_root[i] * w->inverse_root[i];
       UNROLL4
       for (int p = 0; p < depth; p++) value -= row[p] * x[LDG(chain + p)];
@@ -272,7 +292,7 @@ auto to_u = [&](const float* v, float* u) {
     float value = v[i];
     UNROLL4
     for (int p = 0; p < depth; p++) value += row[p] * v[LDG(chain + p)];
-    u[i] = value / w->inverse_root[i];
+    u[i] = w->flag[i] & LOCKED ? 0.0f : value / w->inverse_root[i];
   }
   SYNC();
 };
@@ -328,131 +348,4 @@ auto response_row = [&](int i, float* store_) {
   }
   return total;
 };
-"""
-
-DRIVES = r"""
-auto drive_type = [&](int i) { return m.dof_drive_type.data[dof0 + i]; };
-auto max_force = [&](int i) { return m.dof_max_force.data[dof0 + i]; };
-auto tab_smooth = [&](int i) {
-  return drive_type(i) == 0 && m.dof_passive_stiffness.data[dof0 + i] == 0.0f
-      && m.dof_passive_damping.data[dof0 + i] == 0.0f;
-};
-// force of a drive of unit scale if the joint moves at v over the substep
-auto drive_error = [&](int i, float v) {
-  return m.dof_stiffness.data[dof0 + i] * (c.position_target.data[dof0 + i] - w->q[i] - h * v)
-       + m.dof_damping.data[dof0 + i] * (c.velocity_target.data[dof0 + i] - v);
-};
-// Right-hand side h tau, and on the diagonal h (h k + d) of drives that are not saturated and of passive springs.
-// `drive` holds the scale that turns gains into forces.
-auto assemble = [&](bool first) {
-  const float blend = first && !fresh ? 0.5f : 0.0f;
-  for (int i = lane; i < nv; i += G) {
-    float force = w->force[i];
-    if (i >= NR) {
-      const int d = dof0 + i;
-      const float v = w->v[i] - w->half_kick[i];
-      const float stiffness = m.dof_passive_stiffness.data[d], damping = m.dof_passive_damping.data[d];
-      float diagonal = h * (h * stiffness + damping), actuation = c.actuation.data[d];
-      force += stiffness * (m.dof_spring_reference.data[d] - w->q[i] - h * v) - damping * v;
-      force += actuation + blend * (s.previous_actuation.data[d] - actuation);
-      if (drive_type(i) != 0) {
-        const float scale = w->drive[i];
-        const float gain = scale * (h * m.dof_stiffness.data[d] + m.dof_damping.data[d]);
-        w->gain[i] = gain;
-        if (w->saturation[i] == 0) {
-          force += scale * drive_error(i, v);
-          diagonal += h * gain;
-        } else force += w->saturation[i] > 0 ? max_force(i) : -max_force(i);
-      }
-      w->factor[row_start(i) + depth_of(i)] += diagonal;
-    }
-    w->kick[i] = h * force;
-  }
-  SYNC();
-};
-// Velocity after the kick. The first kick of a new state is half as long.
-auto kicked = [&]() {
-  for (int i = lane; i < nv; i += G) {
-    float weight = 1.0f;
-    if (i < NR) { if (fresh || root_synced) weight = 0.5f; }
-    else if (fresh && tab_smooth(i)) weight = 0.5f;
-    w->free_v[i] = w->v[i] - w->half_kick[i] + weight * w->kick[i];
-  }
-  SYNC();
-};
-// Mark drives whose force would pass its bound; a mark made under contact load (2) stays until the load is solved.
-auto saturate = [&]() {
-  int changed = 0;
-  for (int i = NR + lane; i < nv; i += G) {
-    const float bound = max_force(i);
-    if (drive_type(i) == 0 || bound >= UNBOUNDED) continue;
-    const float force = w->drive[i] * drive_error(i, w->free_v[i]);
-    const int old = w->saturation[i];
-    int now = old;
-    if (old == 0 && force > bound * 1.000001f) now = 1;
-    else if (old == 0 && force < -bound * 1.000001f) now = -1;
-    else if ((old == 1 && force < bound) || (old == -1 && force > -bound)) now = 0;
-    if (now != old) { w->saturation[i] = now; changed = 1; }
-  }
-  SYNC();
-  return group_any(changed);
-};
-// Flags: 1 limit that may be reached, 2 drive that a contact may saturate, 4 drive saturated under load.
-auto dof_flags = [&]() {
-  int any = 0;
-  for (int i = NR + lane; i < nv; i += G) {
-    const int d = dof0 + i;
-    const float reach = 4.0f * h * magnitude(w->free_v[i]);
-    int flag = 0;
-    if (w->q[i] - m.dof_lower.data[d] <= reach || m.dof_upper.data[d] - w->q[i] <= reach
-        || w->limit_force[i] != 0.0f) flag = 1;
-    if (drive_type(i) != 0) {
-      if (max_force(i) < UNBOUNDED) {
-        if (w->saturation[i] == 0) flag += 2;
-        else if (w->saturation[i] == 2 || w->saturation[i] == -2) flag += 4;
-      }
-      w->drive[i] *= drive_error(i, w->free_v[i]);
-    }
-    w->flag[i] = flag;
-    w->limit_impulse[i] = 0.0f;
-    w->slack[i] = 0.0f;
-    if (flag & 1) w->row_mass[i] = 1.0f / response_row(i, w->response);
-    any |= flag;
-  }
-  SYNC();
-  return (group_any(any & 1) ? 1 : 0) | (group_any(any & 2) ? 2 : 0);
-};
-"""
-
-# The smooth part of a substep; acceleration drives first need the inertia that each of them sees.
-SMOOTH = r"""
-bool scaling = false;
-for (int i = NR + lane; i < nv; i += G) {
-  w->drive[i] = 1.0f;
-  if (drive_type(i) == 2) scaling = true;
-}
-scaling = group_any(scaling);
-add_tension();
-for (int attempt = 0;;) {
-  mass_rows();
-  if (!evaluated) {
-    evaluated = true;
-    if (NR == 6) momentum_root();
-    forces(substep == 0);
-    link_forces();
-  }
-  if (!scaling) assemble(substep == 0);
-  factorize();
-  if (scaling) {
-    for (int i = NR + lane; i < nv; i += G) if (drive_type(i) == 2) w->drive[i] = 1.0f / response_row(i, idle);
-    scaling = false;
-    SYNC();
-    continue;
-  }
-  back_substitute(w->kick);
-  kicked();
-  if (attempt == 3 || !saturate()) break;
-  attempt++;
-}
-const int rows = dof_flags();
 """

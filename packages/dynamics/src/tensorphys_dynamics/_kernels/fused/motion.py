@@ -124,12 +124,15 @@ auto poses = [&]() {
 """
 
 MOVE = r"""
+auto largest_speed = [&](int i) {
+  const float bound = m.dof_max_velocity.data[dof0 + i];
+  return tab(T_ROTATIONAL + i) ? lesser(bound, HALF_TURN / h) : bound;
+};
 // Bound the speeds of joints and of a floating root; tells whether the root was bounded.
 auto clamp = [&](float* v) {
   int clamped = 0;
   for (int i = NR + lane; i < nv; i += G) {
-    float bound = m.dof_max_velocity.data[dof0 + i];
-    if (tab(T_ROTATIONAL + i)) bound = lesser(bound, HALF_TURN / h);
+    const float bound = largest_speed(i);
     v[i] = lesser(greater(v[i], -bound), bound);
   }
   if (NR == 6) {
@@ -170,15 +173,17 @@ auto move_root = [&](V linear, V angular) {
 ADVANCE = r"""
 // Positions by the velocity after the biased pass; then the velocity reported, synchronised with the positions:
 // half a smooth kick more where nothing but smooth forces acted.
-auto advance = [&](bool moved) {
+auto advance = [&](bool moved, bool rubbed) {
   if (moved) from_u_twice(w->drift, w->sine, w->u, w->cosine);
   else for (int i = lane; i < nv; i += G) w->sine[i] = w->cosine[i] = w->free_v[i];
   SYNC();
   for (int i = NR + lane; i < nv; i += G)
     if (w->flag[i] & 4) {
       float force = w->drive[i] - w->gain[i] * (w->cosine[i] - w->free_v[i]);
-      if (magnitude(force) < m.dof_max_force.data[dof0 + i]) w->saturation[i] = 0;
+      if (magnitude(force) < effort_bound(i, w->free_v[i])) w->saturation[i] = 0;
     }
+  // what friction changed belongs to the kick whose half synchronises the velocity
+  if (rubbed) for (int i = lane; i < nv; i += G) w->kick[i] += w->cosine[i] - w->free_v[i];
   clamp(w->sine);
   if (NR == 6) move_root(load(w->sine), load(w->sine + 3));
   else {
@@ -186,11 +191,18 @@ auto advance = [&](bool moved) {
     move_root(load(root), load(root + 3));
   }
   for (int i = NR + lane; i < nv; i += G) w->q[i] += h * w->sine[i];
-  if (clamp(w->cosine)) known = 0;
+  const int clamped = clamp(w->cosine);
+  if (clamped) known = 0;
   for (int i = lane; i < nv; i += G) {
     float half = loaded ? 0.0f : 0.5f * w->kick[i];
-    if (i >= NR && !tab_smooth(i)) half = 0.0f;
-    if (i >= NR ? tab(T_ROTATIONAL + i) : i >= 3) half = lesser(greater(half, -HALF_TURN / h), HALF_TURN / h);
+    if (i < NR) {
+      if (clamped) half = 0.0f;
+      if (i >= 3) half = lesser(greater(half, -HALF_TURN / h), HALF_TURN / h);
+    } else if (tab_smooth(i)) {
+      const float bound = largest_speed(i);
+      half = lesser(greater(half, -bound - w->cosine[i]), bound - w->cosine[i]);
+    } else half = 0.0f;
+    s.velocity_change.data[velocity0 + i] = w->cosine[i] - (w->v[i] - w->half_kick[i]);
     w->v[i] = w->cosine[i] + half;
     // a known momentum gives the synchronised root velocity; there is nothing to take back then
     w->half_kick[i] = i < NR && known && !loaded ? 0.0f : half;

@@ -17,20 +17,24 @@ from tensorphys_dynamics._kernels.arrays import (
     ModelData,
     StateData,
 )
+from tensorphys_dynamics._kernels.drives import OFF, STEEP_SHARE, STEEP_SLOPE, UNBOUNDED
 from tensorphys_dynamics._kernels.factor import CANCELLED, ROUNDING
+from tensorphys_dynamics._kernels.friction import AT_REST
 from tensorphys_dynamics._kernels.fused import (
     base,
     bodies,
     contact_cpu,
     contact_lanes,
     contact_setup,
+    drives,
+    friction,
     mass,
     motion,
     sweep,
 )
 from tensorphys_dynamics._kernels.kinematics import SOUND
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
-from tensorphys_dynamics._kernels.smooth import UNBOUNDED
+from tensorphys_dynamics._kernels.smooth import ATTEMPTS
 from tensorphys_dynamics._kernels.sweep import EXTRA, RECOVERY, SUDDEN
 from tensorphys_dynamics._kernels.tension import OWN_SHARE, TENSION
 
@@ -98,7 +102,7 @@ class SizeClass:
         """Floats of an environment in fast memory, for a group; padding against bank conflicts included."""
         smooth = 34 * self.links + self.velocities
         sweep = self.entries + 8 + self.pool
-        rest = 13 + 10 * self.links + 3 + 22 * self.velocities + 6 + 2 * self.row_width + self.entries + 8
+        rest = 13 + 10 * self.links + 3 + 25 * self.velocities + 6 + 2 * self.row_width + self.entries + 8
         return rest + max(smooth, sweep) + 32
 
 
@@ -200,7 +204,7 @@ for (int substep = 0;; substep++) {
   {SMOOTH}
   if (nc > 0 || (rows & 1)) to_u(w->free_v, w->u);
   {SWEEP}
-  advance(moved);
+  advance(moved, rubbed);
 }
 keep_contacts();
 """
@@ -226,6 +230,9 @@ def _constants(size: SizeClass) -> str:
         "HEAD_SIZE": contact_setup.ROW_HEAD,
         "POOL": size.pool,
         "EXTRA": int(EXTRA),
+        "ATTEMPTS": int(ATTEMPTS),
+        "LOCKED": 16,
+        "OFF": int(OFF),
         **(_LAYOUT_CPU if size.wide else _LAYOUT_LANES),
         **{f"T_{name}": place for name, place in size.tables.items()},
     }
@@ -237,6 +244,9 @@ def _constants(size: SizeClass) -> str:
         "SOFT": SOFT,
         "LEAK_SPEED": LEAK,
         "UNBOUNDED": UNBOUNDED,
+        "STEEP_SHARE": STEEP_SHARE,
+        "STEEP_SLOPE": STEEP_SLOPE,
+        "AT_REST": AT_REST,
         "HALF_TURN": HALF_TURN,
         "SOUND": SOUND,
         "CANCELLED": CANCELLED,
@@ -255,9 +265,10 @@ def source(size: SizeClass) -> str:
     contact = contact_cpu if wide else contact_lanes
     idle = "float* idle = w->response;" if wide else "float* idle = spill + spill_stride - EB;"
     step = (
-        _STEP.replace("{SMOOTH}", mass.SMOOTH)
+        _STEP.replace("{SMOOTH}", drives.SMOOTH)
         .replace("{SWEEP}", sweep.SWEEP)
         .replace("{DOF_ROWS}", sweep.DOF_ROWS)
+        .replace("{FRICTION_ROWS}", friction.FRICTION_ROWS)
         .replace("{CONTACT_PASS}", contact.PASS)
     )
     return "\n".join(
@@ -268,6 +279,7 @@ def source(size: SizeClass) -> str:
             _MEMORY_SHARED if size.lanes > 1 else _MEMORY_LOCAL,
             "float* spill = spill_.data + (long long)env * spill_stride;",
             base.ALGEBRA,
+            contact_setup.TANGENT,
             base.SETTING.replace("{IDLE}", idle),
             "" if wide else _MOST_CONTACTS,
             motion.HALF_ANGLES_CPU if wide else motion.HALF_ANGLES_LANES,
@@ -285,10 +297,11 @@ def source(size: SizeClass) -> str:
             mass.TENSION,
             mass.FACTOR_CPU if wide else mass.FACTOR_LANES,
             mass.SOLVES.replace("{SUBTRACT}", mass.SUBTRACT_CPU if wide else mass.SUBTRACT_LANES),
-            mass.DRIVES,
+            drives.DRIVES,
+            friction.FRICTION,
+            drives.DOF_FLAGS,
             motion.MOVE,
             motion.ADVANCE,
-            contact_setup.TANGENT,
             contact_setup.CONTACT_COMMON,
             contact_setup.GEOMETRY,
             contact_setup.HEAD,

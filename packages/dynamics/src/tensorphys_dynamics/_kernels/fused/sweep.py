@@ -21,7 +21,7 @@ auto slack_pass = [&]() {
   from_u(w->u, w->sine);
   for (int i = NR; i < nv; i++) {
     if (!(w->flag[i] & 2)) continue;
-    const float bound = max_force(i), force = w->drive[i] - w->gain[i] * (w->sine[i] - w->free_v[i]);
+    const float bound = effort_bound(i, w->free_v[i]), force = w->drive[i] - w->gain[i] * (w->sine[i] - w->free_v[i]);
     if (magnitude(force) <= bound) continue;
     float inverse = 0.0f;
     if (lane == 0) inverse = response_row(i, w->response);
@@ -34,10 +34,12 @@ auto slack_pass = [&]() {
     from_u(w->u, w->sine);
   }
 };
-// Keep q + h v inside the limits, without rebound.
+{FRICTION_ROWS}
+// Friction, and q + h v inside the limits, without rebound.
 auto limit_pass = [&](const bool biased) {
   if (!(rows & 1)) return;
   for (int i = NR; i < nv; i++) {
+    if (w->flag[i] & 8) friction_step(i);
     if (!(w->flag[i] & 1)) continue;
     const float below = m.dof_lower.data[dof0 + i] - w->q[i], above = m.dof_upper.data[dof0 + i] - w->q[i];
     const float lowest = below > 0.0f ? (biased ? RECOVERY * below : 0.0f) : below / h;
@@ -54,17 +56,19 @@ auto limit_pass = [&](const bool biased) {
 """
 
 SWEEP = r"""
-bool moved = false;
+bool moved = false, rubbed = false;
 {DOF_ROWS}
 {CONTACT_PASS}
 moved |= contact_start();
 if (rows & 1)
-  for (int i = NR; i < nv; i++)
+  for (int i = NR; i < nv; i++) {
     if ((w->flag[i] & 1) && w->limit_force[i] != 0.0f) {
       const float impulse = h * w->limit_force[i];
       if (lane == 0) w->limit_impulse[i] = impulse;
       apply_dof(i, impulse);
     }
+    if (w->flag[i] & 8) start_friction(i);
+  }
 if (moved && (rows & 2)) slack_pass();
 const int extra = contact_pass(true) ? EXTRA : 0;
 limit_pass(true);
@@ -81,6 +85,7 @@ if (nc > 0 || (rows & 1))
     limit_pass(false);
   }
 loaded = contact_keep();
+if (rough) keep_friction();
 for (int i = NR + lane; i < nv; i += G) {
   w->limit_force[i] = w->limit_impulse[i] / h;
   if (w->limit_impulse[i] != 0.0f) loaded = 1;

@@ -1,0 +1,182 @@
+"""Implicit drives, bounds of actuators and friction at rest: the smooth part of a substep."""
+
+DRIVES = r"""
+auto drive_type = [&](int i) { return m.dof_drive_type.data[dof0 + i]; };
+auto max_force = [&](int i) { return m.dof_max_force.data[dof0 + i]; };
+auto tab_smooth = [&](int i) { return (w->kinds[i] & SMOOTH) != 0; };
+// force of a drive of unit scale if the joint moves at v over the substep
+auto drive_error = [&](int i, float v) {
+  return m.dof_stiffness.data[dof0 + i] * (c.position_target.data[dof0 + i] - w->q[i] - h * v)
+       + m.dof_damping.data[dof0 + i] * (c.velocity_target.data[dof0 + i] - v);
+};
+// Force that the bound is for: that of the drive, under a performance envelope with the actuation.
+auto actuator_force = [&](int i, float v) {
+  float force = drive_type(i) != 0 ? w->drive[i] * drive_error(i, v) : 0.0f;
+  if (m.dof_envelope.data[dof0 + i] != 0) force += c.actuation.data[dof0 + i];
+  return force;
+};
+// The line b0 - b1 |v| that bounds the force of an actuator at a speed, see `Model`.
+auto effort_line = [&](int i, float speed, float& b0, float& b1) {
+  b0 = max_force(i);
+  b1 = 0.0f;
+  if (m.dof_envelope.data[dof0 + i] == 0) return;
+  b1 = m.dof_velocity_resistance.data[dof0 + i];
+  const float top = m.dof_max_actuator_velocity.data[dof0 + i];
+  if (!(top < UNBOUNDED)) return;
+  const float gradient = greater(m.dof_speed_effort_gradient.data[dof0 + i], STEEP_SHARE * top / greater(b0, 1.0e-30f));
+  const float slope = lesser(1.0f / greater(gradient, 1.0e-30f), STEEP_SLOPE);
+  if (slope * (top - speed) < b0 - b1 * speed) { b0 = slope * top; b1 = slope; }
+};
+auto effort_bound = [&](int i, float v) {
+  float b0, b1;
+  effort_line(i, magnitude(v), b0, b1);
+  return greater(b0 - b1 * magnitude(v), 0.0f);
+};
+// Force at its bound and its slope; a bound that falls with the speed that the force drives is implicit like damping,
+// and the force is off (mark 3) where that would make it brake.
+auto bounded_force = [&](int i, int saturation, float v, float& slope) {
+  slope = 0.0f;
+  if (saturation == OFF || saturation == -OFF) return 0.0f;
+  float b0, b1;
+  const float sign = saturation > 0 ? 1.0f : -1.0f, speed = magnitude(v);
+  effort_line(i, speed, b0, b1);
+  if (sign * v < 0.0f || saturation * saturation > 1) return sign * greater(b0 - b1 * speed, 0.0f);
+  slope = b1;
+  return sign * (b0 - b1 * speed);
+};
+// Right-hand side h tau, and on the diagonal what makes drives, passive springs and viscous friction implicit. `drive`
+// holds the scale that turns gains into forces.
+auto assemble = [&](bool first) {
+  const float blend = first && !fresh ? 0.5f : 0.0f;
+  for (int i = lane; i < nv; i += G) {
+    float force = w->force[i];
+    if (i >= NR) {
+      const int d = dof0 + i;
+      const float v = w->v[i] - w->half_kick[i];
+      const float stiffness = m.dof_passive_stiffness.data[d];
+      const float damping = m.dof_passive_damping.data[d] + m.dof_viscous_friction.data[d];
+      float diagonal = h * (h * stiffness + damping), actuation = c.actuation.data[d];
+      const int saturation = w->kinds[i] & BOUNDED ? w->saturation[i] : 0;
+      force += stiffness * (m.dof_spring_reference.data[d] - w->q[i] - h * v) - damping * v;
+      if (m.dof_envelope.data[d] == 0 || saturation == 0)
+        force += actuation + blend * (s.previous_actuation.data[d] - actuation);
+      const float gain
+          = drive_type(i) != 0 ? w->drive[i] * (h * m.dof_stiffness.data[d] + m.dof_damping.data[d]) : 0.0f;
+      w->gain[i] = gain;
+      if (saturation != 0) {
+        float slope;
+        force += bounded_force(i, saturation, v, slope);
+        diagonal += h * slope;
+      } else if (gain != 0.0f) {
+        force += w->drive[i] * drive_error(i, v);
+        diagonal += h * gain;
+      }
+      w->factor[row_start(i) + depth_of(i)] += diagonal;
+    }
+    w->kick[i] = h * force;
+  }
+  SYNC();
+};
+// Velocity after the kick. The first kick of a new state is half as long.
+auto kicked = [&]() {
+  for (int i = lane; i < nv; i += G) {
+    float weight = 1.0f;
+    if (i < NR) { if (fresh || root_synced) weight = 0.5f; }
+    else if (fresh && tab_smooth(i)) weight = 0.5f;
+    w->free_v[i] = w->v[i] - w->half_kick[i] + weight * w->kick[i];
+  }
+  SYNC();
+};
+// Mark actuators whose force would pass its bound; a mark made under contact load (2) stays until the load is solved.
+auto saturate = [&]() {
+  int changed = 0;
+  for (int i = NR + lane; i < nv; i += G) {
+    if (!(w->kinds[i] & BOUNDED)) continue;
+    const float bound = effort_bound(i, w->free_v[i]), force = actuator_force(i, w->free_v[i]);
+    const int old = w->saturation[i], sign = old > 0 ? 1 : -1;
+    if (old == 2 || old == -2) continue;
+    int now = 0;
+    if (old == 0) now = force > bound * 1.000001f ? 1 : force < -bound * 1.000001f ? -1 : 0;
+    else if (force * sign >= bound) {
+      const float before = w->v[i] - w->half_kick[i];
+      float b0, b1;
+      effort_line(i, magnitude(before), b0, b1);
+      now = before * sign >= 0.0f && b0 - b1 * w->free_v[i] * sign < 0.0f ? OFF * sign : sign;
+    }
+    if (now != old) { w->saturation[i] = now; changed = 1; }
+  }
+  SYNC();
+  return group_any(changed);
+};
+"""
+
+DOF_FLAGS = r"""
+// Flags: 1 limit that may be reached, 2 drive that a contact may saturate, 4 drive saturated under load, 8 friction that
+// is not locked.
+auto dof_flags = [&]() {
+  int any = 0;
+  for (int i = NR + lane; i < nv; i += G) {
+    int flag = w->flag[i] & LOCKED;
+    if (may_reach_limit(i)) flag |= 1;
+    if (w->kinds[i] & BOUNDED) {
+      if (w->saturation[i] == 2 || w->saturation[i] == -2) flag |= 4;
+      else if (w->saturation[i] == 0 && !(flag & LOCKED)) flag |= 2;
+    }
+    if ((w->kinds[i] & ROUGH) && !(flag & LOCKED)) flag |= 8;
+    w->drive[i] = actuator_force(i, w->free_v[i]);
+    w->flag[i] = flag;
+    w->limit_impulse[i] = 0.0f;
+    w->slack[i] = 0.0f;
+    w->friction[i] = 0.0f;
+    if (flag & (1 | 8)) w->row_mass[i] = 1.0f / greater(response_row(i, w->response), 1.0e-30f);
+    any |= flag;
+  }
+  SYNC();
+  return (group_any(any & (1 | 8)) ? 1 : 0) | (group_any(any & 2) ? 2 : 0);
+};
+"""
+
+# The smooth part of a substep; acceleration drives first need the inertia that each of them sees.
+SMOOTH = r"""
+bool scaling = false;
+for (int i = NR + lane; i < nv; i += G) {
+  w->drive[i] = 1.0f;
+  w->flag[i] = 0;
+  if (drive_type(i) == 2) scaling = true;
+}
+scaling = group_any(scaling);
+if (!scaling) lock_resting();
+add_tension();
+for (int attempt = 0;;) {
+  mass_rows();
+  if (!evaluated) {
+    evaluated = true;
+    if (NR == 6) momentum_root();
+    forces(substep == 0);
+    link_forces();
+    if (weighed) joint_loads();
+  }
+  if (!scaling) {
+    if (attempt == ATTEMPTS - 1) unlock();
+    assemble(substep == 0);
+  }
+  factorize();
+  if (scaling) {
+    for (int i = NR + lane; i < nv; i += G) if (drive_type(i) == 2) w->drive[i] = 1.0f / response_row(i, idle);
+    scaling = false;
+    lock_resting();
+    continue;
+  }
+  back_substitute(w->kick);
+  kicked();
+  int changed = 0;
+  if (rough) {
+    changed = release();
+    if (any_limit()) changed |= unlock();
+  }
+  if (attempt < ATTEMPTS - 1) changed |= saturate();
+  if (!changed) break;
+  attempt++;
+}
+const int rows = dof_flags();
+"""
