@@ -307,6 +307,11 @@ def test_inspect_lists_everything_as_data(capsys: pytest.CaptureFixture[str]) ->
     texts = {finding["text"] for finding in data["findings"]}
     assert "urdf:safety_controller:k_position is not supported: ignored" in texts
     assert "mimic joints are not simulated; the joint moves freely" in texts
+    kinds = {finding["text"]: finding["kind"] for finding in data["findings"]}
+    assert kinds["urdf:safety_controller:k_position is not supported: ignored"] == "ignored"
+    read = {row["path"]: row["properties"] for row in data["read"]}
+    (joint,) = [path for path in read if path.endswith("/panda_finger_joint2")]
+    assert {"newton:damping", "newton:mimicJoint", "physics:axis"} <= set(read[joint])
 
 
 def test_inspect_text_names_prims_in_full(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
@@ -314,6 +319,28 @@ def test_inspect_text_names_prims_in_full(capsys: pytest.CaptureFixture[str], tm
     out = capsys.readouterr().out
     assert "/World/box" in out and "/World/floor" in out
     assert "everything on the stage is supported" in out
+    assert "  - physics:mass" in out and "read: " in out
+
+
+def test_what_was_read_corrected_and_ignored_stands_apart() -> None:
+    from tensorphys.cli.report import scene_lines
+    from tensorphys.cli.stage_data import scene_data
+    from tensorphys_scene import Scene
+
+    moved, odd = (
+        ("/World/mesh", "its convex hull is used"),
+        ("/World/box", "physx:odd is not supported: ignored"),
+    )
+    read = (("/World/box", ("physics:mass",)), ("/World/mesh", ("physics:approximation",)))
+    scene = Scene(findings=(moved, odd), corrected=(moved,), read=read)
+    lines = scene_lines(scene_data(scene, scene.findings), "stage.usda", details=True)
+    heads = [line for line in lines if line.startswith(("read", "corrected", "ignored"))]
+    assert heads == [
+        "read: 2 properties of 2 prims",
+        "corrected: 1 remarks",
+        "ignored or not supported: 1 remarks",
+    ]
+    assert lines[lines.index(heads[1]) + 1] == "  - its convex hull is used"
 
 
 def test_short_paths_are_never_ambiguous() -> None:

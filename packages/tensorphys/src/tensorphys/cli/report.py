@@ -81,7 +81,12 @@ def scene_lines(data: Data, name: str, *, details: bool) -> list[str]:
     if data["shared_shapes"]:
         lines.append(f"  shared by all environments: {_count_text(data['shared_shapes'], 'type')}")
         lines += [f"    {shape['path']}" for shape in data["shared_shapes"]] if details else []
-    return lines + finding_lines([(f["path"], f["text"]) for f in data["findings"]], short)
+    if details:
+        lines += _read_lines([(row["path"], row["properties"]) for row in data["read"]], short)
+    for kind, title in (("corrected", "corrected"), ("ignored", "ignored or not supported")):
+        found = [(f["path"], f["text"]) for f in data["findings"] if f["kind"] == kind]
+        lines += finding_lines(title, found, short) if found else []
+    return lines if data["findings"] else [*lines, "everything on the stage is supported"]
 
 
 def _paths(data: Data) -> Iterator[str]:
@@ -92,8 +97,8 @@ def _paths(data: Data) -> Iterator[str]:
         for articulation in template["articulations"]:
             yield from (joint["path"] for joint in articulation["joints"])
     yield from (shape["path"] for shape in data["shared_shapes"])
-    for finding in data["findings"]:
-        yield finding["path"]
+    for row in (*data["findings"], *data["read"]):
+        yield row["path"]
 
 
 def _template_lines(template: Data, details: bool, short: Shortener, kilogram: float) -> list[str]:
@@ -205,17 +210,34 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def finding_lines(findings: Sequence[tuple[str, str]], short: Shortener) -> list[str]:
+def _read_lines(read: Sequence[tuple[str, list[str]]], short: Shortener) -> list[str]:
+    """Every physics property that was read; prims with the same ones stand together."""
+    if not read:
+        return []
+    groups: dict[str, list[str]] = {}
+    for path, names in read:
+        groups.setdefault(", ".join(names), []).append(short(path))
+    lines = [f"read: {sum(len(names) for _, names in read)} properties of {len(read)} prims"]
+    for text, paths in groups.items():
+        lines += _remark(text, paths)
+    return lines
+
+
+def _remark(text: str, paths: Sequence[str]) -> list[str]:
+    indent = " " * 6
+    return [
+        *textwrap.wrap(f"  - {text}", subsequent_indent="    ", **_WRAP),
+        *textwrap.wrap(", ".join(paths), initial_indent=indent, subsequent_indent=indent, **_WRAP),
+    ]
+
+
+def finding_lines(title: str, findings: Sequence[tuple[str, str]], short: Shortener) -> list[str]:
     """Every finding with every prim; those that say the same stand together."""
-    if not findings:
-        return ["everything on the stage is supported"]
     groups: dict[str, list[str]] = {}
     for path, text in findings:
         shown = _PATH.sub(lambda found: short(found.group()), text)
         groups.setdefault(shown, []).append(short(path))
-    lines = [f"not supported, ignored or corrected: {len(findings)} remarks"]
+    lines = [f"{title}: {len(findings)} remarks"]
     for text, paths in groups.items():
-        lines += textwrap.wrap(f"  - {text}", subsequent_indent="    ", **_WRAP)
-        indent = " " * 6
-        lines += textwrap.wrap(", ".join(paths), initial_indent=indent, subsequent_indent=indent, **_WRAP)
+        lines += _remark(text, paths)
     return lines

@@ -39,6 +39,7 @@ def scene_data(scene: Scene, findings: tuple[tuple[str, str], ...]) -> Data:
         findings: Remarks about its prims, those of the simulation included.
     """
     settings, environments = scene.settings, scene.environments
+    corrected = set(scene.corrected)
     return {
         "settings": {
             "scene": settings.path,
@@ -57,7 +58,11 @@ def scene_data(scene: Scene, findings: tuple[tuple[str, str], ...]) -> Data:
         ],
         "templates": [template_data(template) for template in scene.templates],
         "shared_shapes": _shapes(scene.shared),
-        "findings": [{"path": path, "text": text} for path, text in findings],
+        "findings": [
+            {"path": path, "text": text, "kind": "corrected" if (path, text) in corrected else "ignored"}
+            for path, text in findings
+        ],
+        "read": [{"path": path, "properties": list(names)} for path, names in scene.read],
     }
 
 
