@@ -336,6 +336,7 @@ def polish(
     blur = float(UNSETTLED)
     here = seen
     refused = int(0)
+    fresh = bool(False)
     for _step in range(MOST_NEWTON):
         e1 = tangent_of(n)
         e2 = wp.cross(n, e1)
@@ -344,9 +345,14 @@ def polish(
         for k in range(1, 3):
             if k < count and step.weight[k] < step.weight[worst]:
                 worst = k
-        if count > 1 and step.weight[worst] * step.width < -noise:
+        wrong = count > 1 and step.weight[worst] * step.width < -noise
+        if wrong and not (fresh and worst == count - 1):
             pieces = drop_piece(pieces, worst)
             count -= 1
+        elif wrong and count == 3:
+            # The newest piece stood in the way of the crease of the other two.
+            pieces = drop_piece(pieces, 1)
+            count = 2
         else:
             turn = wp.length(step.turn)
             if step.weight[0] + step.weight[1] + step.weight[2] == 0.0:
@@ -359,12 +365,13 @@ def polish(
             trial = wp.normalize(n + (e1 * step.turn[0] + e2 * step.turn[1]) * scale)
             if count == 2:
                 trial = onto_crease(f, o, vertex_f, vertex_o, r, t, origin, pieces, trial)
-            w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, trial)
+            w, _a, seen = difference(f, o, vertex_f, vertex_o, r, t, trial)
             reach = wp.dot(trial, w)
             if reach <= best + noise:
                 best = wp.min(best, reach)
                 n = trial
                 here = seen
+                trust = wp.min(16.0 * trust, TRUST)
             else:
                 trust = 0.25 * turn * scale
                 refused += 1
@@ -378,6 +385,7 @@ def polish(
                 pieces[count, 0] = seen[0]
                 pieces[count, 1] = seen[1]
                 count += 1
+            fresh = not known
             if refused == MOST_REFUSED and count > 1:
                 # The crease is not the one of this minimum: begin anew from the one piece here.
                 pieces[0, 0] = here[0]

@@ -1,0 +1,42 @@
+"""Errors of the contacts of convex pairs, in every regime, against float64 enclosures and coal.
+
+    python bench/accuracy.py --count 100
+
+Prints a table: worst error of the depth / of the normal of each pair type, in what is allowed: 1e-4
+of the smaller shape's size and four float32 spacings of the larger one's, for the angle over the
+smaller size. In brackets the pairs whose direction is not unique, of which the depth alone counts.
+Needs the extra ``peers``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+
+from tensorphys_contact.shapes import CONVEX_SHAPES
+from tensorphys_contact.testing.pair_scenes import REGIMES, pair_errors, random_pairs
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--count", type=int, default=100)
+    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--device", default="cpu")
+    options.add_argument("--regimes", nargs="*", default=list(REGIMES))
+    chosen = options.parse_args()
+    print("| pair | " + " | ".join(chosen.regimes) + " |")
+    print("|---" * (1 + len(chosen.regimes)) + "|")
+    for kinds in itertools.combinations_with_replacement(CONVEX_SHAPES, 2):
+        cells = []
+        for regime in chosen.regimes:
+            found = pair_errors(random_pairs(kinds, regime, chosen.count, chosen.seed), chosen.device)
+            cell = f"{found.depth:.2f} / {found.normal:.2f}"
+            cell += f" [{found.shared}]" if found.shared else ""
+            cells.append(cell + (f", {found.missed} missed" if found.missed else ""))
+        names = " – ".join(k.name.lower().replace("convex_", "") for k in kinds)
+        print(f"| {names} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
