@@ -3,6 +3,7 @@
 import warp as wp
 
 from tensorphys_fem._kernels.constitutive import (
+    collapse,
     dilatation,
     lame,
     patch_fraction,
@@ -49,6 +50,14 @@ def viscous_rate(materials: Materials, work: Work, body: int) -> wp.float64:
 
 
 @wp.func
+def viscous_bulk(materials: Materials, body: int, bulk: wp.float64, patches: int) -> wp.float64:
+    """λ of the viscous stress. What nodal patches hold of λ has no viscosity, which would lock the rate."""
+    if patches == 0:
+        return bulk
+    return bulk * (_ONE - patch_fraction(wp.float64(materials.poissons_ratio[body])))
+
+
+@wp.func
 def gradient_before(mesh: Mesh, work: Work, e: int) -> wp.mat33d:
     n = mesh.element_nodes[e]
     return deformation_gradient(
@@ -59,6 +68,15 @@ def gradient_before(mesh: Mesh, work: Work, e: int) -> wp.mat33d:
         work.start[n[2]],
         work.start[n[3]],
     )
+
+
+@wp.func
+def solid_viscous_rate(mesh: Mesh, materials: Materials, work: Work, e: int) -> wp.float64:
+    """The rate of a tetrahedron. One that starts the step collapsed or inverted has no viscosity: it is to recover."""
+    rate = viscous_rate(materials, work, mesh.element_body[e])
+    if rate > _ZERO and mesh.element_kind[e] == TET:
+        rate = rate * (_ONE - collapse(wp.determinant(gradient_before(mesh, work, e))))
+    return rate
 
 
 @wp.func
@@ -148,9 +166,10 @@ def _solid_stress(
         stress += stress_conserving(gradient_before(mesh, work, e), after, law, shear, pressure)
     else:
         stress += stress_damped(after, law, shear, pressure)
-    rate = viscous_rate(materials, work, body)
+    rate = solid_viscous_rate(mesh, materials, work, e)
     if rate > _ZERO:
-        stress += stress_viscous(gradient_before(mesh, work, e), after, moduli[0], moduli[1], rate)
+        bulk = viscous_bulk(materials, body, moduli[1], patches)
+        stress += stress_viscous(gradient_before(mesh, work, e), after, moduli[0], bulk, rate)
     return stress
 
 

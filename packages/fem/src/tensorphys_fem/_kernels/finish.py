@@ -183,15 +183,15 @@ def finish_bodies(
 ):
     """A body whose increment is not finite stays where it was, at rest, and says so in its status."""
     body = wp.tid() / lane_count()
+    held = _held(mesh, work_inout, body)
+    if work_inout.scheme[body] != STATIC and not held:
+        _balance_force(mesh, materials, loads, work_inout, body)
+        if work_inout.scheme[body] == CONSERVING:
+            _balance_moment(mesh, materials, loads, work_inout, body)
     good = _finite(mesh, work_inout, body)
     bound = wp.vec4d()
     bound[3] = wp.float64(1.0)
     if good and work_inout.scheme[body] != STATIC:
-        held = _held(mesh, work_inout, body)
-        if not held:
-            _balance_force(mesh, materials, loads, work_inout, body)
-            if work_inout.scheme[body] == CONSERVING:
-                _balance_moment(mesh, materials, loads, work_inout, body)
         bound = _bound_energy(mesh, loads, work_inout, held, patches, body)
     mean = wp.vec3d(bound[0], bound[1], bound[2])
     h = wp.float64(work_inout.time_step[0])

@@ -13,6 +13,9 @@ from tensorphys_fem._kernels.elements import (
     bending_stiffness,
     element_pressure,
     gradient_after,
+    gradient_before,
+    solid_viscous_rate,
+    viscous_bulk,
     viscous_rate,
 )
 from tensorphys_fem._kernels.structs import (
@@ -168,17 +171,40 @@ def _solid_modes(
 
 
 @wp.func
-def _damped_modes(modes_in: Modes, shear: float, bulk: float, scale: float, rate: float, across: float) -> Modes:
-    """Clip negative values, halve in the conserving scheme (`scale`), add the viscous part."""
+def _scaled_modes(modes_in: Modes, scale: float) -> Modes:
+    """Clip negative values, and halve in the conserving scheme (`scale`)."""
     modes = modes_in
     zero = wp.vec3()
-    viscous = 2.0 * shear * rate
-    modes.stretch = scale * modes.stretch + rate * bulk * wp.outer(
-        wp.vec3(1.0, 1.0, across), wp.vec3(1.0, 1.0, across)
-    )
-    modes.stretch += wp.diag(wp.vec3(viscous, viscous, viscous * across))
-    modes.symmetric = scale * wp.max(modes.symmetric, zero) + wp.vec3(viscous * across, viscous * across, viscous)
+    modes.stretch = scale * modes.stretch
+    modes.symmetric = scale * wp.max(modes.symmetric, zero)
     modes.twist = scale * wp.max(modes.twist, zero)
+    return modes
+
+
+@wp.func
+def _pair_mean(v: wp.vec3) -> wp.vec3:
+    return 0.5 * wp.vec3(v[1] + v[2], v[0] + v[2], v[0] + v[1])
+
+
+@wp.func
+def _viscous_modes(
+    modes_in: Modes, sigma: wp.vec3, change: wp.vec3, shear: float, bulk: float, rate: float
+) -> Modes:
+    """Add the viscous part; `change` is that of the Green strain along the right singular vectors.
+
+    F̄ is taken for F here, and the coupling between symmetric and antisymmetric modes of a pair is left out.
+    """
+    modes = modes_in
+    modes.stretch += rate * (2.0 * shear * wp.diag(wp.cw_mul(sigma, sigma)) + bulk * wp.outer(sigma, sigma))
+    pair = wp.vec3(sigma[1] * sigma[2], sigma[0] * sigma[2], sigma[0] * sigma[1])
+    square = _pair_mean(wp.cw_mul(sigma, sigma))
+    modes.symmetric += rate * shear * (square + pair)
+    modes.twist += rate * shear * (square - pair)
+    total = bulk * (change[0] + change[1] + change[2])
+    stress = wp.max(rate * (2.0 * shear * change + wp.vec3(total, total, total)), wp.vec3())
+    modes.stretch += 0.5 * wp.diag(stress)
+    modes.symmetric += 0.5 * _pair_mean(stress)
+    modes.twist += 0.5 * _pair_mean(stress)
     return modes
 
 
@@ -231,7 +257,7 @@ def write_element_tangent(
     if kind == HINGE:
         _write_hinge_tangent(mesh, materials, work_inout, increment, e, scale)
         return
-    rate = float(viscous_rate(materials, work_inout, body))
+    rate = float(solid_viscous_rate(mesh, materials, work_inout, e))
     moduli = lame(
         wp.float64(materials.youngs_modulus[body]),
         wp.float64(materials.poissons_ratio[body]),
@@ -246,10 +272,15 @@ def write_element_tangent(
     modes = Modes()
     if kind == TET:
         modes = _solid_modes(mesh, materials, work_inout, increment, patches, e, sigma)
-        modes = _damped_modes(modes, shear, float(moduli[1]), scale, rate, 1.0)
     else:
         modes = membrane_modes(sigma, shear, float(plane_stress_lambda(moduli[0], moduli[1])))
-        modes = _damped_modes(modes, shear, 0.0, scale, rate, 0.0)
+    modes = _scaled_modes(modes, scale)
+    if rate > 0.0:
+        before = wp.mat33(gradient_before(mesh, work_inout, e)) * right
+        first = wp.cw_mul(before[0], before[0]) + wp.cw_mul(before[1], before[1]) + wp.cw_mul(before[2], before[2])
+        change = 0.5 * (wp.cw_mul(sigma, sigma) - first)
+        bulk = float(viscous_bulk(materials, body, moduli[1], patches)) * float(1 - kind)
+        modes = _viscous_modes(modes, sigma, change, shear, bulk, rate)
     rest = wp.mat33(mesh.element_rest[e]) * right
     rows = wp.matrix_from_rows(-(rest[0] + rest[1] + rest[2]), rest[0], rest[1], rest[2])
     measure = float(mesh.element_measure[e])
