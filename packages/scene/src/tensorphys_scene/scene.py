@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,14 @@ from tensorphys_scene.couplings import (
     TendonAttachments,
 )
 from tensorphys_scene.errors import SceneValueError
-from tensorphys_scene.kinds import ShapeType
+from tensorphys_scene.kinds import (
+    AxisType,
+    CombineMode,
+    DriveType,
+    JointType,
+    ShapeType,
+    SphereFillMode,
+)
 from tensorphys_scene.soft import SoftKind, SoftPrims
 from tensorphys_scene.tables import (
     Articulations,
@@ -113,6 +121,17 @@ class Mesh:
             raise SceneValueError(
                 f"mesh.groups: expected one for each of {len(self.triangles)} triangles, given {self.groups.shape}"
             )
+
+
+_CODES: tuple[tuple[str, str, type[IntEnum]], ...] = (
+    ("joints", "type", JointType),
+    ("axes", "axis", AxisType),
+    ("axes", "drive_type", DriveType),
+    ("materials", "friction_combine", CombineMode),
+    ("materials", "restitution_combine", CombineMode),
+    ("materials", "damping_combine", CombineMode),
+    ("shapes", "sphere_fill_mode", SphereFillMode),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,6 +253,13 @@ class Template:
             raise SceneValueError(
                 f"shape type of {self.shapes.path[shape]} is {int(self.shapes.type[shape])}"
             )
+        for name, column, kinds in _CODES:
+            table = getattr(self, name)
+            values = getattr(table, column)
+            for row in np.flatnonzero(~np.isin(values, [int(kind) for kind in kinds])):
+                raise SceneValueError(
+                    f"{name}.{column} of {table.path[row]} is {int(values[row])}, which is no {kinds.__name__}"
+                )
 
     def replace(self, **changes: object) -> Template:
         """A copy with other tables, checked again."""
