@@ -7,6 +7,9 @@ import dataclasses
 from tensorphys_fem.errors import SettingsError
 
 
+_LEAST = {"newton_iterations": 1, "linear_iterations": 1, "search_iterations": 0, "static_iterations": 1}
+
+
 @dataclasses.dataclass(frozen=True)
 class SolverSettings:
     """Budgets and the residual that is asked for.
@@ -20,6 +23,7 @@ class SolverSettings:
         linear_tolerance: Part of the residual that conjugate gradients leave of a Newton step.
         newton_iterations, linear_iterations, search_iterations: Budgets: Newton steps, conjugate gradients in each
             of them, shortenings of each of them.
+        static_iterations: Newton steps of a static solve.
     """
 
     tolerance: float = 1e-4
@@ -27,12 +31,13 @@ class SolverSettings:
     newton_iterations: int = 12
     linear_iterations: int = 300
     search_iterations: int = 6
+    static_iterations: int = 100
 
     def __post_init__(self) -> None:
         """Refuse impossible settings."""
         for name in ("tolerance", "linear_tolerance"):
             if not 0.0 < getattr(self, name) < 1.0:
                 raise SettingsError(f"{name}: expected a value in (0, 1), got {getattr(self, name)}")
-        for name, least in (("newton_iterations", 1), ("linear_iterations", 1), ("search_iterations", 0)):
+        for name, least in _LEAST.items():
             if getattr(self, name) < least:
                 raise SettingsError(f"{name}: expected at least {least}, got {getattr(self, name)}")

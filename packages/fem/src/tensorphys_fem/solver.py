@@ -72,7 +72,8 @@ class FemSolver:
         large = self.device.is_cuda and largest > _LARGE_BODY
         self.path: Path = ("parallel" if large else "body") if path == "auto" else path
         self.lanes = _LANES if self.device.is_cuda else 1
-        self.limits = _limits(self.settings, model)
+        self.limits = _limits(self.settings, model, self.settings.newton_iterations)
+        self.static_limits = _limits(self.settings, model, self.settings.static_iterations)
         self.work = _allocate_work(model)
         self.residual_norm = self.work.residual_norm
         self.load_norm = self.work.load_norm
@@ -113,7 +114,7 @@ class FemSolver:
 
         Also writes :attr:`candidate_velocity`, the velocity at the end of the step [m/s], and :attr:`response`.
         """
-        self._solve(control)
+        self._solve(control, self.limits)
         wp.launch(
             steps.write_response,
             dim=self.model.node_count,
@@ -144,7 +145,7 @@ class FemSolver:
         self._check(state, control)
         self.work.time_step.fill_(1.0)
         self._begin(state, control, static=True)
-        self._solve(control)
+        self._solve(control, self.static_limits)
         self.finish(state, control)
 
     def _begin(self, state: FemState, control: FemControl, *, static: bool) -> None:
@@ -164,11 +165,11 @@ class FemSolver:
             block_dim=self.lanes,
         )
 
-    def _solve(self, control: FemControl) -> None:
+    def _solve(self, control: FemControl, limits: structs.Limits) -> None:
         wp.launch(
             fused.solve_bodies,
             dim=self.model.body_count * self.lanes,
-            inputs=[self.model.mesh, self.model.materials, control.loads(), self.limits],
+            inputs=[self.model.mesh, self.model.materials, control.loads(), limits],
             outputs=[self.work],
             device=self.device,
             block_dim=self.lanes,
@@ -179,13 +180,13 @@ class FemSolver:
             raise ModelError("state and control must be made from the model of the solver")
 
 
-def _limits(settings: SolverSettings, model: FemModel) -> structs.Limits:
+def _limits(settings: SolverSettings, model: FemModel, newton_iterations: int) -> structs.Limits:
     limits = structs.Limits()
     for name in (
-        *("tolerance", "linear_tolerance", "newton_iterations", "linear_iterations"),
-        "search_iterations",
+        *("tolerance", "linear_tolerance", "linear_iterations", "search_iterations"),
     ):
         setattr(limits, name, getattr(settings, name))
+    limits.newton_iterations = newton_iterations
     limits.patches = int(model.nodal_dilatation)
     return limits
 
