@@ -27,6 +27,7 @@ LINK_COLUMNS: dict[str, tuple[Any, tuple[int, ...], Any]] = {
     "max_linear_velocity": (wp.float32, (), _UNBOUNDED),
     "max_angular_velocity": (wp.float32, (), _UNBOUNDED),
     "max_depenetration_velocity": (wp.float32, (), _UNBOUNDED),
+    "disabled": (wp.int32, (), 0),
 }
 DOF_COLUMNS: dict[str, tuple[Any, tuple[int, ...], Any]] = {
     "axis": (wp.vec3, (3,), None),
@@ -71,6 +72,8 @@ class Model:
         link_linear_damping, link_angular_damping: Damping rates [1/s].
         link_max_linear_velocity, link_max_angular_velocity: Speed bounds of floating roots [m/s, rad/s].
         link_max_depenetration_velocity: Bound of the speed that removes penetration [m/s].
+        link_disabled: 1 at the root of an articulation that is out of the simulation: it stands still and feels
+            nothing; whoever sets it keeps contacts away from it.
         dof_axis, dof_anchor: Axis (unit) and a point on it, in the frame of the link that it moves, vec3.
         dof_armature: Inertia added to the degree of freedom [kg m² or kg].
         dof_lower, dof_upper: Limits [rad or m].
@@ -103,6 +106,7 @@ class Model:
     link_max_linear_velocity: wp.array[wp.float32]
     link_max_angular_velocity: wp.array[wp.float32]
     link_max_depenetration_velocity: wp.array[wp.float32]
+    link_disabled: wp.array[wp.int32]
     dof_axis: wp.array[wp.vec3]
     dof_anchor: wp.array[wp.vec3]
     dof_armature: wp.array[wp.float32]

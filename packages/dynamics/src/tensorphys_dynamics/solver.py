@@ -18,6 +18,7 @@ from tensorphys_dynamics._kernels import (
     skyline,
     smooth,
     sweep,
+    targets,
 )
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
 from tensorphys_dynamics._kernels.finish import finish_step
@@ -86,6 +87,8 @@ class Solver:
         self.time_step = wp.full(1, time_step, dtype=wp.float32, device=device)
         self.bounce_threshold = wp.full(1, bounce_threshold, dtype=wp.float32, device=device)
         self._scratch = create_scratch(model)
+        # whether a root may be moved by hand: one of a fixed base without joints
+        self._movable = any(kind.fixed_base and kind.link_count == 1 for kind in model.types)
         self._contact = _contact_data(contacts, model)
         self._slots = self._contact.body0.shape[0]
         self.joints = JointModel(model) if joints is None else joints
@@ -119,6 +122,12 @@ class Solver:
         inputs = [self.model.tables, self.state.data, j.tables]
         self._launch(joint_keep.forget_joints, j.block_count, inputs, [j.rows])
 
+    def aim(self) -> None:
+        """Set out with the roots that have targets, before contacts are found: they arrive at the end of the step."""
+        if self._movable:
+            inputs = [self.model.tables, self.model.data, self.time_step]
+            self._launch(targets.aim_roots, self.model.articulation_count, inputs, [self.state.data])
+
     def step(self) -> None:
         """Launch one step of `time_step` with the contacts as they stand."""
         before = self._launched
@@ -128,6 +137,8 @@ class Solver:
             self._launched += 1
         else:
             self._launch_generic()
+        if self._movable:
+            self._launch(targets.stop_roots, self.model.articulation_count, [], [self.state.data])
         self.launch_count = self._launched - before
 
     def _launch_generic(self) -> None:

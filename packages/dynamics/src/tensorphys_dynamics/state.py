@@ -23,6 +23,9 @@ class State:
         root_pose: Pose of the root link, transform, [articulation_count].
         root_velocity: Velocity of a root of a fixed base that is moved by hand,
             [linear at the centre of mass, angular], spatial_vector, [articulation_count].
+        root_target: Pose that a root moved by hand is to reach at the end of the next step where `root_aimed` is 1,
+            transform, [articulation_count].
+        root_aimed: 1 where a target waits for the next step, 2 during that step, [articulation_count].
         velocity: Generalized velocities, float, [velocity_count]: root [linear at the centre of mass, angular],
             then degrees of freedom [m/s, rad/s].
         dof_position: Joint positions [rad or m], [dof_count].
@@ -36,6 +39,8 @@ class State:
 
     root_pose: wp.array[wp.transform]
     root_velocity: wp.array[wp.spatial_vector]
+    root_target: wp.array[wp.transform]
+    root_aimed: wp.array[wp.int32]
     velocity: wp.array[wp.float32]
     dof_position: wp.array[wp.float32]
     half_kick: wp.array[wp.float32]
@@ -57,6 +62,8 @@ class State:
         shapes: dict[str, tuple[Any, int]] = {
             "root_pose": (wp.transform, n.articulation_count),
             "root_velocity": (wp.spatial_vector, n.articulation_count),
+            "root_target": (wp.transform, n.articulation_count),
+            "root_aimed": (wp.int32, n.articulation_count),
             "velocity": (wp.float32, n.velocity_count),
             "dof_position": (wp.float32, n.dof_count),
             "half_kick": (wp.float32, n.velocity_count),

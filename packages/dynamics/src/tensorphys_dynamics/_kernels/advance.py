@@ -117,6 +117,9 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
     else:
         linear = wp.spatial_top(s.root_velocity[a])
         angular = wp.spatial_bottom(s.root_velocity[a])
+        if m.link_disabled[t.articulation_link[a]] == 1:
+            linear = wp.vec3(0.0, 0.0, 0.0)
+            angular = wp.vec3(0.0, 0.0, 0.0)
         move_root(t, m, s, w, a, linear, angular, h)
     for i in range(root, t.type_velocities[kind]):
         dof = t.articulation_dof[a] + i - root

@@ -49,6 +49,7 @@ class ModelData:
     link_max_linear_velocity: wp.array[wp.float32]
     link_max_angular_velocity: wp.array[wp.float32]
     link_max_depenetration_velocity: wp.array[wp.float32]
+    link_disabled: wp.array[wp.int32]
     dof_axis: wp.array[wp.vec3]
     dof_anchor: wp.array[wp.vec3]
     dof_armature: wp.array[wp.float32]
@@ -78,6 +79,8 @@ class StateData:
 
     root_pose: wp.array[wp.transform]
     root_velocity: wp.array[wp.spatial_vector]
+    root_target: wp.array[wp.transform]
+    root_aimed: wp.array[wp.int32]
     velocity: wp.array[wp.float32]
     dof_position: wp.array[wp.float32]
     half_kick: wp.array[wp.float32]

@@ -255,6 +255,32 @@ def dof_rows(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, 
             w.dof_row_mass[index] = 1.0 / wp.max(dof_response(t, w, a, i), 1.0e-30)
 
 
+@wp.func
+def stand_still(
+    t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float, first: int
+):
+    """An articulation out of the simulation: every velocity is locked at zero."""
+    kind = t.articulation_type[a]
+    start = t.articulation_velocity[a]
+    for i in range(start, start + t.type_velocities[kind]):
+        w.locked[i] = 1
+        w.drive_force[i] = 0.0
+    assemble_drives(t, m, s, c, w, a, h, first)
+    factorize(t, m, w, a)
+    solve(t, w, a, w.kick)
+    for i in range(start, start + t.type_velocities[kind]):
+        s.velocity[i] = 0.0
+        s.half_kick[i] = 0.0
+        w.kick[i] = 0.0
+        w.free_velocity[i] = 0.0
+        w.u[i] = 0.0
+        w.u_drift[i] = 0.0
+        w.dof_row_flag[i] = 0
+        w.dof_limit_impulse[i] = 0.0
+        w.dof_friction_impulse[i] = 0.0
+    w.momentum_known[a] = 0
+
+
 @wp.kernel
 def smooth_substep(
     t: Tables,
@@ -279,6 +305,11 @@ def smooth_substep(
     add_tension(t, m, w, a, h)
     mass_rows(t, m, w, a)
     unlock(t, w, a)
+    w.loaded[a] = 0
+    w.rubbed[a] = 0
+    if m.link_disabled[t.articulation_link[a]] == 1:
+        stand_still(t, m, s, c, w, a, h, first)
+        return
     drive_scale(t, m, w, a)
     joint_loads(t, m, s, w, k, r, a, h)
     lock_resting(t, m, s, w, a)
@@ -298,5 +329,3 @@ def smooth_substep(
             break
     dof_rows(t, m, s, c, w, a, h)
     to_u(t, w, a, w.free_velocity, w.u)
-    w.loaded[a] = 0
-    w.rubbed[a] = 0

@@ -71,6 +71,7 @@ auto symmetric = [](const float* m, V a) {
 """
 
 SETTING = r"""
+{DISABLED}
 const int* T = table.data;
 auto tab = [&](int at) { return LDG(T + at); };
 auto row_start = [&](int i) { return LDG(T + T_ROW + i); };
@@ -118,6 +119,34 @@ SYNC();
 // centre of mass of the root at the start of the step, and how far it has come
 const V centre = load(w->root) + rotate(load_q(w->root + 3), load(com0));
 V travel = V{0, 0, 0};
+"""
+
+# An environment whose articulation is out of the simulation stands still; inputs of one step are cleared.
+DISABLED = r"""
+if (m.link_disabled.data[env * table.data[0]]) {
+  const int links = table.data[0], velocities = table.data[1];
+  for (int l = lane; l < links; l += G) {
+    const int at = env * links + l;
+    for (int e = 0; e < 6; e++) ((float*)&s.link_velocity.data[at])[e] = 0.0f;
+    for (int e = 0; e < 3; e++) {
+      float* force = (float*)&c.link_force.data[at];
+      float* torque = (float*)&c.link_torque.data[at];
+      ((float*)&s.previous_force.data[at])[e] = force[e];
+      ((float*)&s.previous_torque.data[at])[e] = torque[e];
+      force[e] = torque[e] = 0.0f;
+    }
+  }
+  for (int i = lane; i < velocities; i += G) {
+    const int at = env * velocities + i;
+    s.velocity.data[at] = s.half_kick.data[at] = s.velocity_change.data[at] = 0.0f;
+  }
+  if (lane == 0) {
+    s.fresh.data[env] = 0;
+    s.root_synced.data[env] = 0;
+    r.previous_count.data[env] = 0;
+  }
+  return;
+}
 """
 
 FINISH = r"""
