@@ -1,29 +1,35 @@
 """Time the search for pairs and the contacts of many boxes in one pile.
 
-python bench/pile.py --boxes 20000 --device cpu
+python bench/pile.py --boxes 20000 --device cpu --peers coal,newton
 """
 
 from __future__ import annotations
 
-import argparse
-import time
+import functools
 
 import numpy as np
 import warp as wp
+from peer_scenes import peer_runs
+from timing import arguments, measure, peers, recorded, report
 
 import tensorphys_contact as tc
 from tensorphys_contact import ShapeType
 
 
-def build(boxes: int, device: str) -> tuple[tc.Model, wp.array]:
-    """Boxes of 0.2 m on a loose grid, turned at random, many of them touching, over a plane."""
+def place(boxes: int) -> np.ndarray:
+    """Boxes of 0.2 m on a loose grid, turned at random, many of them touching, the lowest on the ground."""
     rng = np.random.default_rng(0)
     side = int(np.ceil(boxes ** (1.0 / 3.0)))
-    place = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)[:boxes]
+    cell = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)[:boxes]
     q = rng.normal(size=(boxes, 4))
-    pose = np.concatenate(
-        [place * 0.24 + rng.normal(size=(boxes, 3)) * 0.02, q / np.linalg.norm(q, axis=1)[:, None]], axis=1
+    return np.concatenate(
+        [cell * 0.24 + rng.normal(size=(boxes, 3)) * 0.02, q / np.linalg.norm(q, axis=1)[:, None]], axis=1
     )
+
+
+def build(boxes: int, device: str) -> tuple[tc.Model, wp.array]:
+    """The pile over a plane."""
+    pose = place(boxes)
     total = boxes + 1
     model = tc.build_model(
         shape_type=[ShapeType.BOX] * boxes + [ShapeType.PLANE],
@@ -43,28 +49,26 @@ def build(boxes: int, device: str) -> tuple[tc.Model, wp.array]:
 
 
 def main() -> None:
-    """Print one line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print JSON: our time, and that of the peers that are asked for."""
+    parser = arguments(__doc__)
     parser.add_argument("--boxes", type=int, default=20000)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--repeat", type=int, default=10)
     options = parser.parse_args()
     model, pose = build(options.boxes, options.device)
     contacts = tc.create_contacts(model)
-    tc.collide(model, pose, contacts)
-    wp.synchronize_device(options.device)
-    times = []
-    for _ in range(options.repeat):
-        start = time.perf_counter()
-        tc.collide(model, pose, contacts)
-        wp.synchronize_device(options.device)
-        times.append(time.perf_counter() - start)
+    step = recorded(functools.partial(tc.collide, model, pose, contacts), options.device)
+    result = measure(step, options.device, repeat=options.repeat)
     assert model.search is not None
-    count, best = int(contacts.count.numpy()[0]), min(times)
-    print(
-        f"{options.device}: {options.boxes} boxes, {int(model.search.required.numpy()[0])} pairs, "
-        f"{count} contacts, {1e3 * best:.2f} ms a step, {count / best / 1e6:.2f} M contacts/s"
-    )
+    found = int(contacts.count.numpy()[0])
+    own = {
+        "name": "tensorphys_contact",
+        **result,
+        "pairs": int(model.search.required.numpy()[0]),
+        "contacts": found,
+        "contacts_per_second": found / result["seconds"],
+    }
+    scene = [(3, [0.1, 0.1, 0.1])] * options.boxes
+    runs = peer_runs(scene, place(options.boxes), 1, set(), options)
+    report(f"pile of {options.boxes} boxes", options, [own, *peers(options, runs)])
 
 
 if __name__ == "__main__":

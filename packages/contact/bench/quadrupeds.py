@@ -4,17 +4,18 @@ Each robot has a box as its trunk, eight capsules as limbs and four spheres as f
 stand with the feet 1 mm in the ground. All pairs of shapes are candidates but those of
 neighbouring links.
 
-    python bench/quadrupeds.py --environments 1024 --device cpu
+    python bench/quadrupeds.py --environments 8192 --device cpu --peers coal,newton,mujoco_warp
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
+import functools
 import time
 
 import numpy as np
 import warp as wp
+from peer_scenes import peer_runs
+from timing import arguments, measure, peers, recorded, report
 
 import tensorphys_contact as tc
 
@@ -60,36 +61,37 @@ def build(environment_count: int, device: str) -> tuple[tc.Model, wp.array]:
 
 
 def main() -> None:
-    """Print one line of figures."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--environments", type=int, default=1024)
-    options.add_argument("--device", default="cpu")
-    options.add_argument("--repeat", type=int, default=200)
-    chosen = options.parse_args()
+    """Print JSON: our time, and that of the peers that are asked for."""
+    parser = arguments(__doc__)
+    parser.add_argument("--environments", type=int, default=8192)
+    options = parser.parse_args()
     begin = time.perf_counter()
-    model, poses = build(chosen.environments, chosen.device)
+    model, poses = build(options.environments, options.device)
     built = time.perf_counter() - begin
     contacts = tc.create_contacts(model)
-    tc.collide(model, poses, contacts)
-    with wp.ScopedCapture(device=chosen.device) as capture:
-        tc.collide(model, poses, contacts)
-    wp.capture_launch(capture.graph)
-    times = []
-    for _ in range(5):
-        wp.synchronize_device(chosen.device)
-        begin = time.perf_counter()
-        for _ in range(chosen.repeat):
-            wp.capture_launch(capture.graph)
-        wp.synchronize_device(chosen.device)
-        times.append((time.perf_counter() - begin) / chosen.repeat)
-    best = min(times)
+    step = recorded(functools.partial(tc.collide, model, poses, contacts), options.device)
+    result = measure(step, options.device, repeat=options.repeat, inner=5)
     found = int(contacts.count.numpy().sum())
-    print(
-        f"{platform.machine()} {chosen.device} warp {wp.config.version}: "
-        f"{chosen.environments} environments, {model.pair_count} pairs, {found} contacts, "
-        f"build {built:.2f} s, step {best * 1e6:.0f} us, {best / model.pair_count * 1e9:.1f} ns/pair, "
-        f"{found / best / 1e6:.2f} M contacts/s"
+    own = {
+        "name": "tensorphys_contact",
+        **result,
+        "worlds": options.environments,
+        "pairs": model.pair_count,
+        "contacts": found,
+        "contacts_per_second": found / result["seconds"],
+        "build_seconds": built,
+    }
+    kinds, sizes, pose, neighbours = robot()
+    scene = list(zip(kinds, sizes, strict=True))
+    runs = peer_runs(
+        scene,
+        pose,
+        options.environments,
+        set(neighbours),
+        options,
+        coal_worlds=min(options.environments, 256),
     )
+    report("robots of 13 shapes on a plane", options, [own, *peers(options, runs)])
 
 
 if __name__ == "__main__":
