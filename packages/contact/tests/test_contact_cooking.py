@@ -109,3 +109,49 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "coacd", None)
     with pytest.raises(tc.MissingLibraryError, match=r"coacd: pip install tensorphys-contact\[cooking\]"):
         tc.decompose(POINTS, TRIANGLES)
+
+
+def test_repair_turns_faces_outward_and_drops_repeated_ones() -> None:
+    rng = np.random.default_rng(3)
+    turned = [t[::-1] if rng.random() < 0.4 else t for t in TRIANGLES]
+    messy = [*turned, TRIANGLES[0], (0, 0, 1), TRIANGLES[1][::-1]]
+    points = np.concatenate([POINTS, POINTS[:3] + 1e-9])
+    messy[5] = tuple(12 + k if k < 3 else k for k in messy[5])
+    mesh = tc.cook_mesh(points, messy, repair=True)
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    assert len(mesh.triangles) == len(TRIANGLES)
+    assert len(mesh.vertices) == 12
+    assert (a * np.cross(b, c)).sum() / 6.0 == pytest.approx(5.0)
+    plain = tc.cook_mesh(points, messy)
+    assert len(plain.triangles) == len(TRIANGLES) + 2
+
+
+def test_hulls_and_meshes_come_back_from_the_cache_bit_for_bit(tmp_path: pathlib.Path) -> None:
+    cache = tc.CookingCache(tmp_path)
+    for _ in range(2):
+        hull, mesh = tc.cached_hull(POINTS, cache=cache), tc.cached_mesh(POINTS, TRIANGLES, cache=cache)
+        for got, expected in ((hull, tc.cook_hull(POINTS)), (mesh, tc.cook_mesh(POINTS, TRIANGLES))):
+            for name, value in vars(expected).items():
+                assert np.array_equal(getattr(got, name), value)
+    assert len(list(tmp_path.iterdir())) == 2
+    tc.cached_hull(POINTS, vertex_limit=8, cache=cache)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounding_shapes_hold_all_points_and_are_small(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(60, 3)) * [1.0, 2.0, 5.0] + [10.0, 0.0, -3.0]
+    sphere = tc.bounding_sphere(points)
+    assert np.linalg.norm(points - sphere.center, axis=1).max() <= sphere.radius * (1 + 1e-12)
+    # No centre nearby does better: the smallest sphere is the only local minimum.
+    for step in np.concatenate([np.eye(3), -np.eye(3), rng.normal(size=(20, 3))]):
+        moved = sphere.center + 1e-4 * sphere.radius * step / np.linalg.norm(step)
+        assert np.linalg.norm(points - moved, axis=1).max() > sphere.radius
+    capsule = tc.bounding_capsule(points)
+    along = np.clip((points - capsule.center) @ capsule.axis, -capsule.half_height, capsule.half_height)
+    nearest = capsule.center + along[:, None] * capsule.axis
+    assert np.linalg.norm(points - nearest, axis=1).max() <= capsule.radius * (1 + 1e-9)
+    assert abs(capsule.axis[2]) > 0.9
+    with pytest.raises(tc.HullError, match="finite points"):
+        tc.bounding_sphere(np.zeros((0, 3)))

@@ -1,8 +1,17 @@
 """Batched contact pipeline: shapes and poses to contacts, on CPU and CUDA alike."""
 
+from .bounding import BoundingCapsule, BoundingSphere, bounding_capsule, bounding_sphere
 from .build import build_model
 from .contacts import SLOT_BYTES, Contacts, create_contacts
-from .cooking import BoundingBox, CookingCache, bounding_box, decompose, simplify
+from .cooking import (
+    BoundingBox,
+    CookingCache,
+    bounding_box,
+    cached_hull,
+    cached_mesh,
+    decompose,
+    simplify,
+)
 from .errors import (
     ArrayError,
     CapacityError,
@@ -50,6 +59,8 @@ __all__ = [
     "SLOT_BYTES",
     "ArrayError",
     "BoundingBox",
+    "BoundingCapsule",
+    "BoundingSphere",
     "BroadPhase",
     "CapacityError",
     "CapacityWarning",
@@ -79,7 +90,11 @@ __all__ = [
     "UnsupportedPairError",
     "UnsupportedShapeError",
     "bounding_box",
+    "bounding_capsule",
+    "bounding_sphere",
     "build_model",
+    "cached_hull",
+    "cached_mesh",
     "candidate_pairs",
     "cast_rays",
     "closest_points",

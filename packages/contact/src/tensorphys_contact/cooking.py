@@ -69,6 +69,49 @@ def content_hash(task: str, arrays: tuple[npt.ArrayLike, ...], options: dict[str
     return digest.hexdigest()
 
 
+def cached_hull(points: npt.ArrayLike, *, vertex_limit: int = 64, cache: CookingCache) -> Hull:
+    """:func:`cook_hull` with its result kept in a cache.
+
+    Raises:
+        HullError: as :func:`cook_hull`.
+    """
+    cloud = np.asarray(points, dtype=np.float64)
+    key = content_hash("hull", (cloud,), {"vertex_limit": vertex_limit})
+    names = [field.name for field in dataclasses.fields(Hull)]
+
+    def make() -> dict[str, npt.NDArray[Any]]:
+        hull = cook_hull(cloud, vertex_limit=vertex_limit)
+        return {name: np.asarray(getattr(hull, name)) for name in names}
+
+    found = cache.arrays(key, make)
+    return Hull(**{**found, "radius": float(found["radius"])})  # type: ignore[arg-type]
+
+
+def cached_mesh(
+    points: npt.ArrayLike,
+    triangles: npt.ArrayLike,
+    *,
+    flip: bool = False,
+    repair: bool = False,
+    cache: CookingCache,
+) -> TriangleMesh:
+    """:func:`cook_mesh` with its result kept in a cache.
+
+    Raises:
+        MeshError: as :func:`cook_mesh`.
+    """
+    arrays = (np.asarray(points, dtype=np.float64), np.asarray(triangles, dtype=np.int64))
+    key = content_hash("mesh", arrays, {"flip": flip, "repair": repair})
+    names = [field.name for field in dataclasses.fields(TriangleMesh)]
+
+    def make() -> dict[str, npt.NDArray[Any]]:
+        mesh = cook_mesh(*arrays, flip=flip, repair=repair)
+        return {name: np.asarray(getattr(mesh, name)) for name in names}
+
+    found = cache.arrays(key, make)
+    return TriangleMesh(**{**found, "radius": float(found["radius"])})  # type: ignore[arg-type]
+
+
 def decompose(
     points: npt.ArrayLike,
     triangles: npt.ArrayLike,

@@ -7,6 +7,8 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
+from tensorphys_sdf import clean_mesh
+
 from .errors import MeshError
 
 Float64Array = npt.NDArray[np.float64]
@@ -34,13 +36,18 @@ class TriangleMesh:
     radius: float
 
 
-def cook_mesh(points: npt.ArrayLike, triangles: npt.ArrayLike, *, flip: bool = False) -> TriangleMesh:
+def cook_mesh(
+    points: npt.ArrayLike, triangles: npt.ArrayLike, *, flip: bool = False, repair: bool = False
+) -> TriangleMesh:
     """Clean a triangle mesh: equal points become one, triangles without area are dropped.
 
     Args:
         points: Points [length], with any scale already applied, shape [count, 3].
         triangles: Point indices, counter-clockwise from outside, shape [count, 3].
         flip: Turn all triangles round, as a mirroring scale needs.
+        repair: Also drop repeated triangles, turn those that disagree with their neighbours, and turn closed parts
+            outward, see :func:`tensorphys_sdf.clean_mesh`. A surface with a front and a back of its own, a floor say,
+            is better left as it is.
 
     Raises:
         MeshError: wrong shapes, indices out of range, values that are not finite, or no
@@ -64,6 +71,8 @@ def cook_mesh(points: npt.ArrayLike, triangles: npt.ArrayLike, *, flip: bool = F
     corners = corners[area > 1e-7 * length]
     if not len(corners):
         raise MeshError("no triangle has an area")
+    if repair:
+        exact, corners, _report = clean_mesh(exact, corners, repair=True)
     used, corners = np.unique(corners, return_inverse=True)
     exact, corners = exact[used], corners.reshape(-1, 3)
     if flip:
