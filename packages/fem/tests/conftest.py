@@ -67,3 +67,13 @@ class Scene:
 @pytest.fixture(scope="session")
 def make_scene():
     return Scene
+
+
+@pytest.fixture
+def measured(request):
+    """Leave a number in the JUnit report of the test."""
+
+    def keep(what, value) -> None:
+        request.node.user_properties.append(("measured", f"{what}: {value}"))
+
+    return keep

@@ -30,7 +30,7 @@ def _spinning(make_scene, device, **material):
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_spinning_body_conserving(make_scene, device, law, record_property) -> None:
+def test_spinning_body_conserving(make_scene, device, law, measured) -> None:
     """1 rad/s, E = 1e5 Pa, 60 Hz, 1 s: momenta to 1e-5, energy to 1 %."""
     scene = _spinning(
         make_scene, device, youngs_modulus=1e5, poissons_ratio=0.3, elasticity=law, scheme=tf.Scheme.CONSERVING
@@ -44,12 +44,12 @@ def test_spinning_body_conserving(make_scene, device, law, record_property) -> N
         np.abs(angular_after - angular).max() / np.linalg.norm(angular),
         abs(scene.energy() / energy - 1.0),
     )
-    record_property("relative drift of momentum, angular momentum, energy", drifts)
+    measured("relative drift of momentum, angular momentum, energy", drifts)
     assert drifts[0] < 1e-5 and drifts[1] < 1e-5 and drifts[2] < 0.01
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_spinning_body_damped(make_scene, device, law, record_property) -> None:
+def test_spinning_body_damped(make_scene, device, law, measured) -> None:
     """Linear momentum to 1e-5; of the spin h² ω² is lost in a step, ω falling with it."""
     scene = _spinning(
         make_scene, device, youngs_modulus=1e5, poissons_ratio=0.3, elasticity=law, scheme=tf.Scheme.DAMPED
@@ -65,7 +65,7 @@ def test_spinning_body_damped(make_scene, device, law, record_property) -> None:
     for _ in range(60):
         predicted *= 1.0 - (omega / 60) ** 2
         omega = predicted
-    record_property("loss of angular momentum, predicted", (loss, 1.0 - predicted))
+    measured("loss of angular momentum, predicted", (loss, 1.0 - predicted))
     assert loss == pytest.approx(1.0 - predicted, rel=0.05)
 
 
