@@ -5,7 +5,7 @@ import pytest
 import warp as wp
 from scipy.integrate import solve_ivp
 
-from tensorphys_dynamics import JointModel, ModelError, Solver
+from tensorphys_dynamics import JointModel, ModelError, Solver, StepLoads
 from tensorphys_dynamics._reference import Tree
 from tensorphys_dynamics.testing import bodies_model, link_energy, model_of
 from tensorphys_spatial import transform_point
@@ -416,6 +416,25 @@ def test_a_recorded_step_equals_a_launched_one(device):
                 solver.step()
         results.append(state.link_pose.numpy())
     np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_loads_of_a_step_add_up_with_joints_outside_of_trees(device):
+    """Free bodies on joints: their joints give all that weight and motion ask for, and nothing is left over."""
+    model, state, control, joints, pose = hinged_rods(3, device)
+    solver = start(model, state, control, joints, pose, time_step=1 / 240)
+    loads = StepLoads(solver)
+    for _ in range(60):
+        loads.keep_start()
+        solver.step()
+    loads.evaluate()
+    left = loads.joint_wrench.numpy()
+    pull = joints.joint_impulse.numpy() * 240
+    largest = np.abs(pull).max()
+    assert largest > 15.0
+    np.testing.assert_allclose(left, 0.0, atol=1e-3 * largest)
+    acceleration = loads.link_acceleration.numpy()[:, :3]
+    net = pull[:, :3] - np.append(pull[1:, :3], np.zeros((1, 3)), axis=0) + [0, 0, -9.81]
+    np.testing.assert_allclose(acceleration, net, atol=1e-3 * largest)
 
 
 def test_wrong_joints_are_refused_by_name(device):

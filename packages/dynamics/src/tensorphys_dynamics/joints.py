@@ -129,7 +129,15 @@ class JointModel:
 
     def state_arrays(self) -> dict[str, wp.array]:
         """Arrays that a step changes and the next one reads, for saving and loading a state."""
-        names = ("row_state", "joint_angle", "joint_broken", "joint_break_load", "joint_break_time")
+        names = (
+            "row_state",
+            "row_kept",
+            "joint_kept",
+            "joint_angle",
+            "joint_broken",
+            "joint_break_load",
+            "joint_break_time",
+        )
         return {name: getattr(self.rows, name) for name in (*names, "environment_time")}
 
     def parameter_arrays(self) -> dict[str, wp.array]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from tensorphys_dynamics._kernels import quantities, quantities_step
+from tensorphys_dynamics._kernels import joint_loads, quantities, quantities_step
 from tensorphys_dynamics._kernels.quantities_step import StepData
 from tensorphys_dynamics.solver import Solver
 
@@ -83,6 +83,10 @@ class StepLoads:
         m, state = s.model, s.state.data
         inputs = [m.tables, m.data, state, s._contact, s.contact_impulse, s.time_step]
         self._launch(quantities_step.contact_loads, m.environment_count, inputs, [self._data])
+        j = s.joints
+        if j.block_count:
+            inputs = [m.tables, m.data, state, j.tables, j.parameters, j.rows, s.time_step]
+            self._launch(joint_loads.joint_loads, m.environment_count, inputs, [self._data])
         outputs = [self._data, self.link_acceleration, self.joint_wrench]
         inputs = [m.tables, m.data, state, s.time_step, s.substeps]
         self._launch(quantities_step.step_loads, m.articulation_count, inputs, outputs)

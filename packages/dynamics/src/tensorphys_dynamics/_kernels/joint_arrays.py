@@ -151,6 +151,8 @@ class JointRows:
 
     # what the next step reads
     row_state: wp.array[wp.int32]  # 0 solved, −1 at its lower bound, 1 at its upper bound
+    row_kept: wp.array[wp.float32]  # half of a smooth impulse, as of the kick
+    joint_kept: wp.array[wp.spatial_vector]
     joint_angle: wp.array[wp.float32]  # angle about the free axis, full turns included
     joint_broken: wp.array[wp.int32]
     joint_break_load: wp.array[wp.spatial_vector]
@@ -158,7 +160,7 @@ class JointRows:
     environment_time: wp.array[wp.float32]
     # reports
     joint_impulse: wp.array[wp.spatial_vector]
-    row_total: wp.array[wp.float32]  # impulse over the step
+    row_total: wp.array[wp.float32]  # impulse over the step, along what the row measures
     # one substep
     y: wp.array[wp.float32]
     row_law: wp.array[wp.int32]
@@ -169,6 +171,7 @@ class JointRows:
     row_damping: wp.array[wp.float32]
     row_bound: wp.array[wp.float32]  # of the force
     row_scale: wp.array[wp.float32]  # inverse inertia that the row has at most
+    row_sign: wp.array[wp.float32]  # −1 where the row is that of an upper bound
     row_prescribed: wp.array[wp.float32]
     row_force: wp.array[wp.vec3]  # unit wrench on body 1 at its frame
     row_torque: wp.array[wp.vec3]

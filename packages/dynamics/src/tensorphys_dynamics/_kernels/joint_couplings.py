@@ -112,7 +112,9 @@ def tendon_limit(
     set_limit(jr, row, wp.min(below, above), 0.0, wp.where(hard == 1, 0.0, stiffness), 0.0)
     if stiffness <= 0.0 and hard == 0:
         jr.row_law[row] = IDLE
-    return wp.where(below <= above, 1.0, -1.0)
+    sign = wp.where(below <= above, 1.0, -1.0)
+    jr.row_sign[row] = sign
+    return sign
 
 
 @wp.func

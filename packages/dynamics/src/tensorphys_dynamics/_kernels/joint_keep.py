@@ -14,25 +14,56 @@ FAST = wp.constant(0.5)
 
 
 @wp.func
-def keep_body(
-    jt: JointTables, jp: JointParameters, jr: JointRows, environment: int, block: int, item: int, h: float
+def keep_row(jr: JointRows, row: int, first: int, smooth: int):
+    """Add up the impulse of a row along what it measures.
+
+    Where velocities are synchronised with the positions, half of an impulse counts for the time after it, as half of
+    the kick does: so impulses add up to the change of the reported velocities.
+    """
+    impulse = jr.row_impulse[row]
+    kept = 0.5 * float(smooth) * impulse
+    counted = impulse + kept - jr.row_kept[row]
+    jr.row_kept[row] = kept
+    before = wp.where(first == 1, 0.0, jr.row_total[row])
+    jr.row_total[row] = before + jr.row_sign[row] * counted
+
+
+@wp.func
+def keep_block(
+    jt: JointTables,
+    jp: JointParameters,
+    jr: JointRows,
+    environment: int,
+    block: int,
+    item: int,
+    h: float,
+    first: int,
+    smooth: int,
 ):
     """Add up the wrench of a joint, and break it where the wrench of the substep is beyond its bounds."""
     force = wp.vec3(0.0, 0.0, 0.0)
     torque = wp.vec3(0.0, 0.0, 0.0)
     for k in range(jt.block_rows[block]):
         row = jt.environment_row[environment] + jt.block_row[block] + k
+        keep_row(jr, row, first, smooth)
         force += jr.row_impulse[row] * jr.row_force[row]
         torque += jr.row_impulse[row] * jr.row_torque[row]
-    jr.joint_impulse[item] = jr.joint_impulse[item] + wp.spatial_vector(force, torque)
-    beyond = (
-        wp.length(force) > h * jp.joint_break_force[item]
-        or wp.length(torque) > h * jp.joint_break_torque[item]
-    )
-    if beyond and jr.joint_broken[item] == 0:
-        jr.joint_broken[item] = 1
-        jr.joint_break_load[item] = wp.spatial_vector(force / h, torque / h)
-        jr.joint_break_time[item] = jr.environment_time[environment]
+    if jt.block_kind[block] == BODY:
+        load = wp.spatial_vector(force, torque)
+        kept = (0.5 * float(smooth)) * load
+        total = load + kept - jr.joint_kept[item]
+        if first == 0:
+            total += jr.joint_impulse[item]
+        jr.joint_kept[item] = kept
+        jr.joint_impulse[item] = total
+        beyond = (
+            wp.length(force) > h * jp.joint_break_force[item]
+            or wp.length(torque) > h * jp.joint_break_torque[item]
+        )
+        if beyond and jr.joint_broken[item] == 0:
+            jr.joint_broken[item] = 1
+            jr.joint_break_load[item] = load / h
+            jr.joint_break_time[item] = jr.environment_time[environment]
 
 
 @wp.func
@@ -86,21 +117,17 @@ def keep_joints(
         for i in range(t.articulation_velocity[a], t.articulation_velocity[a + 1]):
             jr.u[i] = 0.0
     for block in range(jt.structure_block[structure], jt.structure_block[structure + 1]):
-        flat = jt.environment_block[environment] + block - jt.structure_block[structure]
-        item = jt.flat_item[flat]
-        if jt.block_kind[block] == BODY and first == 1:
-            jr.joint_impulse[item] = wp.spatial_vector()
         for k in range(jt.block_rows[block]):
             row = jt.environment_row[environment] + jt.block_row[block] + k
             impulse = jr.row_impulse[row]
-            jr.row_total[row] = impulse + wp.where(first == 1, 0.0, jr.row_total[row])
             if impulse != 0.0:
                 if jr.row_law[row] != RIGID:
                     smooth = 0
                 y = jt.environment_y[environment] + jt.block_y[block] + k * jt.block_width[block]
                 push_row(t, jt, jr, environment, block, y, impulse, jr.u)
-        if jt.block_kind[block] == BODY:
-            keep_body(jt, jp, jr, environment, block, item, h)
+    for block in range(jt.structure_block[structure], jt.structure_block[structure + 1]):
+        item = jt.flat_item[jt.environment_block[environment] + block - jt.structure_block[structure]]
+        keep_block(jt, jp, jr, environment, block, item, h, first, smooth)
     note_kicks(t, s, w, jt, jr, environment, smooth)
 
 
@@ -133,10 +160,13 @@ def forget_joints(
     structure = jt.environment_structure[environment]
     block = jt.structure_block[structure] + flat - jt.environment_block[environment]
     for k in range(jt.block_rows[block]):
-        jr.row_state[jt.environment_row[environment] + jt.block_row[block] + k] = 0
+        row = jt.environment_row[environment] + jt.block_row[block] + k
+        jr.row_state[row] = 0
+        jr.row_kept[row] = 0.0
     if jt.block_kind[block] == BODY:
         item = jt.flat_item[flat]
         first = t.environment_articulation[environment]
         end = jt.block_end[block]
         if written_end(t, s, jt, first, end) == 1 or written_end(t, s, jt, first, end + 1) == 1:
             jr.joint_angle[item] = 0.0
+            jr.joint_kept[item] = wp.spatial_vector()

@@ -80,6 +80,7 @@ def start_row(jr: JointRows, row: int, law: int):
     jr.row_damping[row] = 0.0
     jr.row_bound[row] = UNBOUNDED
     jr.row_scale[row] = 0.0
+    jr.row_sign[row] = 1.0
     jr.row_prescribed[row] = 0.0
     jr.row_force[row] = wp.vec3(0.0, 0.0, 0.0)
     jr.row_torque[row] = wp.vec3(0.0, 0.0, 0.0)
