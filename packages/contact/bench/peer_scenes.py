@@ -16,7 +16,12 @@ Shapes = list[tuple[int, list[float]]]
 
 
 def with_coal(
-    shapes: Shapes, pose: np.ndarray, worlds: int, filtered: set[tuple[int, int]], options: argparse.Namespace
+    shapes: Shapes,
+    pose: np.ndarray,
+    worlds: int,
+    filtered: set[tuple[int, int]],
+    options: argparse.Namespace,
+    offset: float,
 ) -> dict[str, Any]:
     """A broad phase manager for each world with coal's own callback, in C++; filters cannot be given to it."""
     import coal
@@ -52,6 +57,7 @@ def with_coal(
             callback = coal.CollisionCallBackDefault()
             callback.data.request.num_max_contacts = 1_000_000
             callback.data.request.enable_contact = True
+            callback.data.request.security_margin = 2.0 * offset
             manager.update()
             manager.collide(callback)
             found[0] += callback.data.result.numContacts()
@@ -66,12 +72,18 @@ def with_coal(
 
 
 def with_newton(
-    shapes: Shapes, pose: np.ndarray, worlds: int, filtered: set[tuple[int, int]], options: argparse.Namespace
+    shapes: Shapes,
+    pose: np.ndarray,
+    worlds: int,
+    filtered: set[tuple[int, int]],
+    options: argparse.Namespace,
+    offset: float,
 ) -> dict[str, Any]:
     """Newton's collision pipeline."""
     import newton
 
     one = newton.ModelBuilder()
+    one.rigid_gap = offset
     numbers = []
     for (kind, size), row in zip(shapes, pose, strict=True):
         body = one.add_body(xform=wp.transform(*map(float, row)), mass=1.0)
@@ -86,6 +98,7 @@ def with_newton(
     builder = one
     if worlds > 1:
         builder = newton.ModelBuilder()
+        builder.rigid_gap = offset
         builder.replicate(one, worlds)
     builder.add_ground_plane()
     model = builder.finalize(device=options.device)
@@ -102,14 +115,19 @@ def with_newton(
 
 
 def with_mujoco_warp(
-    shapes: Shapes, pose: np.ndarray, worlds: int, filtered: set[tuple[int, int]], options: argparse.Namespace
+    shapes: Shapes,
+    pose: np.ndarray,
+    worlds: int,
+    filtered: set[tuple[int, int]],
+    options: argparse.Namespace,
+    offset: float,
 ) -> dict[str, Any]:
     """The collision stage of MuJoCo Warp."""
     import mujoco
     import mujoco_warp
 
     spec = mujoco.MjSpec()
-    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1])
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], margin=offset)
     types = {
         1: mujoco.mjtGeom.mjGEOM_SPHERE,
         2: mujoco.mjtGeom.mjGEOM_CAPSULE,
@@ -118,7 +136,7 @@ def with_mujoco_warp(
     for k, ((kind, size), row) in enumerate(zip(shapes, pose, strict=True)):
         body = spec.worldbody.add_body(name=f"b{k}", pos=row[:3], quat=row[[6, 3, 4, 5]])
         body.add_freejoint()
-        body.add_geom(type=types[kind], size=size)
+        body.add_geom(type=types[kind], size=size, margin=offset)
     for a, b in filtered:
         spec.add_exclude(bodyname1=f"b{a}", bodyname2=f"b{b}")
     mjm = spec.compile()
@@ -141,12 +159,13 @@ def peer_runs(
     filtered: set[tuple[int, int]],
     options: argparse.Namespace,
     *,
+    offset: float,
     coal_worlds: int | None = None,
 ) -> dict[str, Callable[[], dict[str, Any]]]:
-    """One call for each peer."""
-    scene = (shapes, pose, worlds, filtered, options)
+    """One call for each peer; ``offset`` is the contact offset of every shape [length]."""
+    scene = (shapes, pose, worlds, filtered, options, offset)
     return {
-        "coal": functools.partial(with_coal, shapes, pose, coal_worlds or worlds, filtered, options),
+        "coal": functools.partial(with_coal, shapes, pose, coal_worlds or worlds, filtered, options, offset),
         "newton": functools.partial(with_newton, *scene),
         "mujoco_warp": functools.partial(with_mujoco_warp, *scene),
     }

@@ -67,7 +67,7 @@ def main() -> None:
         "contacts_per_second": found / result["seconds"],
     }
     scene = [(3, [0.1, 0.1, 0.1])] * options.boxes
-    runs = peer_runs(scene, place(options.boxes), 1, set(), options)
+    runs = peer_runs(scene, place(options.boxes), 1, set(), options, offset=0.005)
     report(f"pile of {options.boxes} boxes", options, [own, *peers(options, runs)])
 
 
