@@ -105,7 +105,8 @@ def test_projected_tangents(device, batch, material) -> None:
         assert np.abs(tangent - projected).max() < 1e-4 * scale
 
 
-@given(deformations(), deformations(), rotations(), materials())
+# Above a volume ratio of 0.2, below which energy gives way.
+@given(deformations(0.6), deformations(0.6), rotations(), materials())
 def test_conserving_stress_does_the_work_of_the_energy(device, before, after, turn, material) -> None:
     shear, bulk = _moduli(material)
     law = material.elasticity

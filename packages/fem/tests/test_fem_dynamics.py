@@ -33,7 +33,12 @@ def _spinning(make_scene, device, **material):
 def test_spinning_body_conserving(make_scene, device, law, measured) -> None:
     """1 rad/s, E = 1e5 Pa, 60 Hz, 1 s: momenta to 1e-5, energy to 1 %."""
     scene = _spinning(
-        make_scene, device, youngs_modulus=1e5, poissons_ratio=0.3, elasticity=law, scheme=tf.Scheme.CONSERVING
+        make_scene,
+        device,
+        youngs_modulus=1e5,
+        poissons_ratio=0.3,
+        elasticity=law,
+        scheme=tf.Scheme.CONSERVING,
     )
     _, _, linear, angular = scene.bodies()
     energy = scene.energy()
@@ -238,7 +243,9 @@ def test_impulses_are_exchanged_inside_a_step(make_scene, device) -> None:
 @pytest.mark.parametrize("scheme", list(tf.Scheme))
 def test_impulse_changes_momentum_by_itself(make_scene, device, scheme) -> None:
     mesh = _centred((2, 2, 2), 0.1)
-    scene = make_scene([tf.Body(mesh, tf.Material(1e6, 0.3), scheme=scheme)], device=device, gravity=(0, 0, 0))
+    scene = make_scene(
+        [tf.Body(mesh, tf.Material(1e6, 0.3), scheme=scheme)], device=device, gravity=(0, 0, 0)
+    )
     impulse = np.random.default_rng(2).standard_normal((mesh.node_count, 3)).astype(np.float32)
     scene.control.impulse.assign(impulse)
     scene.run(1, 1 / 60)

@@ -50,9 +50,13 @@ class Body:
     def __post_init__(self) -> None:
         """Refuse impossible descriptions."""
         if not isinstance(self.mesh, (TetMesh, ShellMesh)):
-            raise ModelError(f"body {self.name!r}: expected a TetMesh or ShellMesh, got {type(self.mesh).__name__}")
+            raise ModelError(
+                f"body {self.name!r}: expected a TetMesh or ShellMesh, got {type(self.mesh).__name__}"
+            )
         if isinstance(self.mesh, ShellMesh) and not self.thickness > 0.0:
-            raise ModelError(f"body {self.name!r}: thickness: expected a positive number [m], got {self.thickness}")
+            raise ModelError(
+                f"body {self.name!r}: thickness: expected a positive number [m], got {self.thickness}"
+            )
         if self.environment < 0:
             raise ModelError(f"body {self.name!r}: environment: expected an index, got {self.environment}")
         rotation = np.asarray(self.rotation, dtype=np.float64)

@@ -30,9 +30,7 @@ class FemControl:
         attachment_damping: [N s/m], against the velocity of the node, float32 ``[N]``.
     """
 
-    def __init__(
-        self, model: FemModel, *, gravity: Any = (0.0, 0.0, -9.81), frame_count: int = 0
-    ) -> None:
+    def __init__(self, model: FemModel, *, gravity: Any = (0.0, 0.0, -9.81), frame_count: int = 0) -> None:
         """Everything free, with the given gravity in all environments.
 
         Args:

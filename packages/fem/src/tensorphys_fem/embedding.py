@@ -56,7 +56,7 @@ def embed_points(mesh: TetMesh, points: Any) -> Embedding:
         raise MeshError(f"points: expected finite values of shape (P, 3), got shape {points.shape}")
     corners = mesh.points[mesh.tets]
     origin = corners[:, 0]
-    inverse = np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2))
+    inverse = np.asarray(np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)), dtype=np.float64)
     count = min(_NEIGHBOURS, len(mesh.tets))
     _, near = cKDTree(corners.mean(axis=1)).query(points, k=count)
     near = np.asarray(near).reshape(len(points), count)
@@ -68,9 +68,7 @@ def embed_points(mesh: TetMesh, points: Any) -> Embedding:
         everything = _weights(points[point : point + 1], origin, inverse, np.arange(len(mesh.tets))[None])[0]
         tets[point] = everything.min(axis=1).argmax()
         best[point] = everything[tets[point]]
-    return Embedding(
-        tets.astype(np.int32), mesh.tets[tets], best, np.maximum(0.0, -best.min(axis=1))
-    )
+    return Embedding(tets.astype(np.int32), mesh.tets[tets], best, np.maximum(0.0, -best.min(axis=1)))
 
 
 def _weights(

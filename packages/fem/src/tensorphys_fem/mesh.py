@@ -226,7 +226,9 @@ def _checked(points: Any, elements: Any, width: int, name: str) -> tuple[FloatAr
         raise MeshError(f"{_named('nodes', np.flatnonzero(~finite))}: positions are not finite")
     outside = ((elements < 0) | (elements >= len(points))).any(axis=1)
     if outside.any():
-        raise MeshError(f"{_named('elements', np.flatnonzero(outside))}: nodes outside of 0..{len(points) - 1}")
+        raise MeshError(
+            f"{_named('elements', np.flatnonzero(outside))}: nodes outside of 0..{len(points) - 1}"
+        )
     return points, elements.astype(np.int32)
 
 

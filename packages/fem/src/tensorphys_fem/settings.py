@@ -6,7 +6,6 @@ import dataclasses
 
 from tensorphys_fem.errors import SettingsError
 
-
 _LEAST = {"newton_iterations": 1, "linear_iterations": 1, "search_iterations": 0, "static_iterations": 1}
 
 

@@ -182,9 +182,7 @@ class FemSolver:
 
 def _limits(settings: SolverSettings, model: FemModel, newton_iterations: int) -> structs.Limits:
     limits = structs.Limits()
-    for name in (
-        *("tolerance", "linear_tolerance", "linear_iterations", "search_iterations"),
-    ):
+    for name in (*("tolerance", "linear_tolerance", "linear_iterations", "search_iterations"),):
         setattr(limits, name, getattr(settings, name))
     limits.newton_iterations = newton_iterations
     limits.patches = int(model.nodal_dilatation)

@@ -11,7 +11,9 @@ from tensorphys_fem.errors import MeshError, MissingPackageError
 from tensorphys_fem.mesh import TetMesh
 
 
-def tetrahedralize(vertices: Any, triangles: Any, *, edge_length: float = 0.05, tolerance: float = 1e-3) -> TetMesh:
+def tetrahedralize(
+    vertices: Any, triangles: Any, *, edge_length: float = 0.05, tolerance: float = 1e-3
+) -> TetMesh:
     """Fill a surface with tetrahedra whose boundary follows it within a tolerance [Hu et al. 2020].
 
     Surfaces with holes and crossings are accepted. The numbering of the result is that of the mesher and may change

@@ -43,26 +43,26 @@ def build_topology(mesh: TetMesh | ShellMesh, thickness: float) -> Topology:
     share = np.where(kind == TET, 0.25, np.where(kind == TRIANGLE, 1.0 / 3.0, 0.0)) * measure
     width = np.where(kind == TRIANGLE, 3, 4)
     element = np.repeat(np.arange(len(kind)), width)
-    local = np.concatenate([np.arange(w) for w in width]) if len(set(width.tolist())) > 1 else np.tile(
-        np.arange(int(width[0])), len(kind)
+    local = (
+        np.concatenate([np.arange(w) for w in width])
+        if len(set(width.tolist())) > 1
+        else np.tile(np.arange(int(width[0])), len(kind))
     )
     node = nodes[element, local]
-    volume = np.bincount(node, weights=share[element], minlength=count)
-    patch = np.bincount(node, weights=np.where(kind == TET, share, 0.0)[element], minlength=count)
+    volume = _sums(node, share[element], count)
+    patch = _sums(node, np.where(kind == TET, share, 0.0)[element], count)
     order = np.argsort(node, kind="stable")
     corner_start = _offsets(np.bincount(node, minlength=count))
     rows = _sparsity(kind, nodes, count)
     corner = (4 * element + local)[order].astype(np.int32)
-    return Topology(
-        count, volume, patch, kind, nodes, rest, measure, corner_start, corner, *rows
-    )
+    return Topology(count, volume, patch, kind, nodes, rest, measure, corner_start, corner, *rows)
 
 
 def _solid_elements(mesh: TetMesh) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     corners = mesh.points[mesh.tets]
     edges = np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)
     kind = np.zeros(len(mesh.tets), dtype=np.int32)
-    return kind, mesh.tets, np.linalg.inv(edges), mesh.volumes
+    return kind, mesh.tets, np.asarray(np.linalg.inv(edges), dtype=np.float64), mesh.volumes
 
 
 def _shell_elements(mesh: ShellMesh, thickness: float) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
@@ -87,15 +87,13 @@ def _shell_elements(mesh: ShellMesh, thickness: float) -> tuple[IntArray, IntArr
     return kind, nodes, rest, np.concatenate((mesh.areas * thickness, factor))
 
 
-def _sparsity(
-    kind: IntArray, nodes: IntArray, count: int
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _sparsity(kind: IntArray, nodes: IntArray, count: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Rows of the matrix, diagonal first and columns ascending, and the element blocks that each block sums."""
     rows, columns, sources = [], [], []
     element = np.arange(len(kind))
-    for block, (i, j) in enumerate(_PAIRS):
+    for number, (i, j) in enumerate(_PAIRS):
         used = element[kind != TRIANGLE] if j == 3 else element
-        slot = 2 * (10 * used + block)
+        slot = 2 * (10 * used + number)
         rows.append(nodes[used, i])
         columns.append(nodes[used, j])
         sources.append(slot)
@@ -121,6 +119,10 @@ def _sparsity(
         _offsets(source_count),
         source[real].astype(np.int32),
     )
+
+
+def _sums(index: npt.NDArray[np.int64], weights: FloatArray, count: int) -> FloatArray:
+    return np.asarray(np.bincount(index, weights=weights, minlength=count), dtype=np.float64)
 
 
 def _offsets(counts: npt.NDArray[np.int64]) -> IntArray:

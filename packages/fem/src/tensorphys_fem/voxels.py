@@ -52,7 +52,9 @@ def box_mesh(cells: tuple[int, int, int], cell_size: Any, *, origin: Any = (0.0,
     return _mesh_of_cells(filled, np.asarray(origin, dtype=np.float64), size)
 
 
-def voxel_mesh(vertices: Any, triangles: Any, *, resolution: int = 10, cell_size: float | None = None) -> VoxelMesh:
+def voxel_mesh(
+    vertices: Any, triangles: Any, *, resolution: int = 10, cell_size: float | None = None
+) -> VoxelMesh:
     """Fill a surface with cells: all that are inside of it or that it passes through.
 
     The result depends on the numbers alone (no random choice). Where the surface is no closed solid, inside is where
@@ -70,7 +72,9 @@ def voxel_mesh(vertices: Any, triangles: Any, *, resolution: int = 10, cell_size
     vertices = np.asarray(vertices, dtype=np.float64)
     triangles = np.asarray(triangles)
     if vertices.ndim != 2 or vertices.shape[1] != 3 or triangles.ndim != 2 or triangles.shape[1] != 3:
-        raise MeshError(f"expected vertices (V, 3) and triangles (F, 3), got {vertices.shape}, {triangles.shape}")
+        raise MeshError(
+            f"expected vertices (V, 3) and triangles (F, 3), got {vertices.shape}, {triangles.shape}"
+        )
     surface = Surface(vertices, triangles, device="cpu")
     lower, upper = surface.vertices.min(axis=0), surface.vertices.max(axis=0)
     extent = upper - lower
@@ -92,10 +96,10 @@ def voxel_mesh(vertices: Any, triangles: Any, *, resolution: int = 10, cell_size
         filled[tuple(open_cells[inside].T)] = True
     mesh = _mesh_of_cells(np.argwhere(filled), origin, np.full(3, cell_size))
     corners = surface.vertices[surface.triangles]
-    volume = abs(float(np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum()) / 6.0)
-    return VoxelMesh(
-        mesh, embed_points(mesh, vertices), float(cell_size), volume / float(mesh.volumes.sum())
+    volume = abs(
+        float(np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])).sum()) / 6.0
     )
+    return VoxelMesh(mesh, embed_points(mesh, vertices), float(cell_size), volume / float(mesh.volumes.sum()))
 
 
 def _mesh_of_cells(cells: npt.NDArray[np.int64], origin: FloatArray, size: FloatArray) -> TetMesh:

@@ -10,8 +10,8 @@ such a form,
     det F:        2 F̄ X / (J0 + J1),          X = (cof C0 + 4 cof C̄ + cof C1) / 6, exact as cof is quadratic
     tr E:         F̄
 
-Near collapse (smallest stretch of the two below 0.2) the second and third go over into the derivative at F̄, which
-keeps momenta and gives way in energy.
+Near collapse (smallest stretch, or det F, of one of the two below 0.2) the second and third go over into the
+derivative at F̄, which keeps momenta and gives way in energy.
 """
 
 import warp as wp
@@ -70,7 +70,7 @@ def dilatation(f: wp.mat33d, law: int) -> wp.float64:
     if law == STABLE_NEO_HOOKEAN:
         return wp.determinant(f) - _ONE
     if law == COROTATIONAL:
-        u, sigma, v = wp.svd3(f)
+        _u, sigma, _v = wp.svd3(f)
         return sigma[0] + sigma[1] + sigma[2] - _THREE
     return _HALF * (wp.ddot(f, f) - _THREE)
 
@@ -86,7 +86,7 @@ def collapse(smallest: wp.float64) -> wp.float64:
 def stress_damped(f: wp.mat33d, law: int, shear: wp.float64, pressure: wp.float64) -> wp.mat33d:
     """First Piola–Kirchhoff stress; `pressure` is λ times the dilatation, averaged or not."""
     if law == COROTATIONAL:
-        u, sigma, v = wp.svd3(f)
+        u, _sigma, v = wp.svd3(f)
         rotation = u * wp.transpose(v)
         return _TWO * shear * (f - rotation) + pressure * rotation
     if law == STABLE_NEO_HOOKEAN:
@@ -99,8 +99,8 @@ def stress_damped(f: wp.mat33d, law: int, shear: wp.float64, pressure: wp.float6
 @wp.func
 def _trace_gradient(f0: wp.mat33d, f1: wp.mat33d) -> wp.mat33d:
     """Discrete derivative of tr U."""
-    u0, sigma0, v0 = wp.svd3(f0)
-    u1, sigma1, v1 = wp.svd3(f1)
+    _u0, sigma0, v0 = wp.svd3(f0)
+    _u1, sigma1, v1 = wp.svd3(f1)
     blend = collapse(wp.min(sigma0[2], sigma1[2]))
     middle = _HALF * (f0 + f1)
     result = wp.mat33d()
@@ -108,7 +108,7 @@ def _trace_gradient(f0: wp.mat33d, f1: wp.mat33d) -> wp.mat33d:
         stretch = v0 * wp.diag(sigma0) * wp.transpose(v0) + v1 * wp.diag(sigma1) * wp.transpose(v1)
         result = (_ONE - blend) * _TWO * middle * wp.inverse(stretch)
     if blend > _ZERO:
-        u, sigma, v = wp.svd3(middle)
+        u, _sigma, v = wp.svd3(middle)
         result = result + blend * (u * wp.transpose(v))
     return result
 

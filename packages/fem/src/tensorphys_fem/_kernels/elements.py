@@ -228,9 +228,9 @@ def write_element_force(
 ):
     """Forces of an element on its nodes; they add up to zero exactly, whatever the stress is."""
     kind = mesh.element_kind[e]
-    fa, fb, fc, fd = wp.vec3d(), wp.vec3d(), wp.vec3d(), wp.vec3d()
+    _fa, fb, fc, fd = wp.vec3d(), wp.vec3d(), wp.vec3d(), wp.vec3d()
     if kind == HINGE:
-        fa, fb, fc, fd = _hinge_force(mesh, materials, work_inout, increment, e)
+        _fa, fb, fc, fd = _hinge_force(mesh, materials, work_inout, increment, e)
     else:
         stress = wp.mat33d()
         if kind == TET:

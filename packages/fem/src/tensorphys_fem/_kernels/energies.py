@@ -55,7 +55,13 @@ def _element_energy(
             _gradient(mesh, work, part, e), law, moduli[0], moduli[1]
         )
     smooth = mixed(mesh, materials, work.gradient[e], work.patch_matrix, e)
-    own = (wp.float64(1.0) - patch_fraction(poisson)) * _HALF * moduli[1] * work.dilatation[e] * work.dilatation[e]
+    own = (
+        (wp.float64(1.0) - patch_fraction(poisson))
+        * _HALF
+        * moduli[1]
+        * work.dilatation[e]
+        * work.dilatation[e]
+    )
     return mesh.element_measure[e] * (energy_density(smooth, law, moduli[0], _ZERO) + own)
 
 

@@ -150,9 +150,7 @@ def _energy_factor(
 
 
 @wp.func
-def _bound_energy(
-    mesh: Mesh, loads: Loads, work: Work, held: bool, patches: int, body: int
-) -> wp.vec4d:
+def _bound_energy(mesh: Mesh, loads: Loads, work: Work, held: bool, patches: int, body: int) -> wp.vec4d:
     """Mean velocity, and the factor of velocities against it that keeps the damped scheme passive.
 
     Backward Euler loses energy where the energy is convex along the step; a compressed body that buckles, or a

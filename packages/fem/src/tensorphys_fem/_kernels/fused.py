@@ -260,9 +260,7 @@ def step_accepted(slope: wp.float64, reached: wp.float64) -> bool:
 
 
 @wp.func
-def _search(
-    mesh: Mesh, materials: Materials, loads: Loads, work_inout: Work, limits: Limits, body: int
-):
+def _search(mesh: Mesh, materials: Materials, loads: Loads, work_inout: Work, limits: Limits, body: int):
     """Go along x until the force along it has vanished or turned by less than half; moves the increment."""
     slope = _slope(mesh, work_inout, body)
     alpha = wp.float64(1.0)

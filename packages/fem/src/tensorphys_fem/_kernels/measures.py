@@ -114,7 +114,7 @@ def measure_elements(
     if mesh.element_kind[e] == HINGE:
         return
     f = _full_gradient(mesh, work, e)
-    u, sigma, v = wp.svd3(f)
+    u, _sigma, v = wp.svd3(f)
     rotation = u * wp.transpose(v)
     volume = wp.determinant(f)
     if wp.abs(volume) < wp.float64(1e-12):

@@ -56,9 +56,7 @@ def patch_mean_matrix(mesh: Mesh, values: wp.array[wp.mat33d], node: int) -> wp.
 
 
 @wp.func
-def mixed(
-    mesh: Mesh, materials: Materials, own: wp.mat33d, means: wp.array[wp.mat33d], e: int
-) -> wp.mat33d:
+def mixed(mesh: Mesh, materials: Materials, own: wp.mat33d, means: wp.array[wp.mat33d], e: int) -> wp.mat33d:
     """(1 − γ) of an element's own matrix and γ of the mean of its nodes."""
     n = mesh.element_nodes[e]
     part = smoothing(materials, mesh.element_body[e])
@@ -100,7 +98,9 @@ def write_patch_change(mesh: Mesh, work_inout: Work, vector: wp.array[wp.vec3], 
 
 
 @wp.func
-def _mixed_change(mesh: Mesh, materials: Materials, own: wp.mat33, means: wp.array[wp.mat33], e: int) -> wp.mat33:
+def _mixed_change(
+    mesh: Mesh, materials: Materials, own: wp.mat33, means: wp.array[wp.mat33], e: int
+) -> wp.mat33:
     n = mesh.element_nodes[e]
     part = float(smoothing(materials, mesh.element_body[e]))
     return (1.0 - part) * own + (0.25 * part) * (means[n[0]] + means[n[1]] + means[n[2]] + means[n[3]])
@@ -155,7 +155,12 @@ def patch_row(mesh: Mesh, materials: Materials, work: Work, node: int) -> wp.vec
         e = slot / 4
         if mesh.element_kind[e] == TET:
             n = mesh.element_nodes[e]
-            mean = work.patch_value[n[0]] + work.patch_value[n[1]] + work.patch_value[n[2]] + work.patch_value[n[3]]
+            mean = (
+                work.patch_value[n[0]]
+                + work.patch_value[n[1]]
+                + work.patch_value[n[2]]
+                + work.patch_value[n[3]]
+            )
             total += (0.25 * mean * work.patch_stiffness[e]) * work.dilatation_gradient[e, slot % 4]
             change = _mixed_change(mesh, materials, work.stress_change[e], work.patch_change, e)
             rest = wp.mat33(mesh.element_rest[e])

@@ -277,7 +277,11 @@ def write_element_tangent(
     modes = _scaled_modes(modes, scale)
     if rate > 0.0:
         before = wp.mat33(gradient_before(mesh, work_inout, e)) * right
-        first = wp.cw_mul(before[0], before[0]) + wp.cw_mul(before[1], before[1]) + wp.cw_mul(before[2], before[2])
+        first = (
+            wp.cw_mul(before[0], before[0])
+            + wp.cw_mul(before[1], before[1])
+            + wp.cw_mul(before[2], before[2])
+        )
         change = 0.5 * (wp.cw_mul(sigma, sigma) - first)
         bulk = float(viscous_bulk(materials, body, moduli[1], patches)) * float(1 - kind)
         modes = _viscous_modes(modes, sigma, change, shear, bulk, rate)

@@ -55,7 +55,10 @@ def membrane_stress(
         u0 = _stretch(f0)
         middle = _HALF * (f0 + f1)
         gradient = _TWO * _times(middle, _safe_inverse(u0 + u1))
-        return _TWO * shear * (middle - gradient) + bulk * (_HALF * (wp.trace(u0) + wp.trace(u1)) - _TWO) * gradient
+        return (
+            _TWO * shear * (middle - gradient)
+            + bulk * (_HALF * (wp.trace(u0) + wp.trace(u1)) - _TWO) * gradient
+        )
     rotation = _times(f1, _safe_inverse(u1))
     return _TWO * shear * (f1 - rotation) + bulk * (wp.trace(u1) - _TWO) * rotation
 
