@@ -89,6 +89,7 @@ def main() -> None:
         options.environments,
         set(neighbours),
         options,
+        offset=0.01,
         coal_worlds=min(options.environments, 256),
     )
     report("robots of 13 shapes on a plane", options, [own, *peers(options, runs)])
