@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pxr import Sdf
 
 from tensorphys import ArticulationView, RigidBodyView
 from tensorphys.fields import ARTICULATION_FIELDS, ARTICULATION_QUANTITIES, RIGID_BODY_FIELDS, Field
@@ -24,6 +25,11 @@ def world(stages: SimpleNamespace, arrays: Any) -> SimpleNamespace:
             radius=0.1,
             pole={"limits": (-120, 150), "drive": {"type": "acceleration", "maxForce": 5.0}},
         )
+        for joint, instance in (("cartJoint", "linear"), ("poleJoint", "angular")):
+            prim = stage.stage.GetPrimAtPath(f"{path}/cartpole/{joint}")
+            prim.AddAppliedSchema(f"PhysxDrivePerformanceEnvelopeAPI:{instance}")
+            name = f"physxDrivePerformanceEnvelope:{instance}:maxActuatorVelocity"
+            prim.CreateAttribute(name, Sdf.ValueTypeNames.Float).Set(1e5)
 
     stage = stages.Author.new()
     stage.environments(COUNT, fill)
@@ -47,7 +53,7 @@ def _cases() -> list[Any]:
 def _changed(field: Field, values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Other values that the field can take."""
     factor = rng.uniform(0.5, 0.9, values.shape[:1]).astype(np.float32).reshape(-1, *[1] * (values.ndim - 1))
-    if field.conversion == "flag":
+    if field.conversion in ("flag", "disabled"):
         return 1 - values
     if field.conversion in ("pose", "com"):
         result = values.copy()
@@ -57,12 +63,17 @@ def _changed(field: Field, values: np.ndarray, rng: np.random.Generator) -> np.n
         return values - factor
     if field.conversion == "limits":
         return np.where(np.abs(values) > 1e30, values, values * factor)
+    if field.conversion == "envelope":
+        return values + 5.0 * factor
     return np.where(values == 0.0, factor, values * factor) if field.name != "inertias" else values * factor
 
 
 @pytest.mark.parametrize(("kind", "field"), _cases())
 def test_field(world: SimpleNamespace, kind: str, field: Field) -> None:
     view = getattr(world, kind)
+    if not field.readable:
+        assert not hasattr(view, f"get_{field.name}")
+        return
     arrays = world.arrays.cpu if field.group == "property" else world.arrays
     get = getattr(view, f"get_{field.name}")
     shapes = {"articulation": 2, "body": 1}[kind]
@@ -102,7 +113,7 @@ def test_field(world: SimpleNamespace, kind: str, field: Field) -> None:
 def test_views_and_tables_agree(view: type, table: dict[str, Field]) -> None:
     """Each field has its methods with the parameters of the API, and no method lacks a field."""
     methods = {name for name, _ in inspect.getmembers(view, inspect.isfunction)}
-    expected = {f"get_{field.name}" for field in table.values()}
+    expected = {f"get_{field.name}" for field in table.values() if field.readable}
     expected |= {f"set_{field.name}" for field in table.values() if field.writable}
     if view is ArticulationView:
         quantities = {f"get_{name}" for name in ARTICULATION_QUANTITIES}

@@ -229,7 +229,7 @@ def test_what_is_not_there_is_named(stages: SimpleNamespace) -> None:
             getattr(sim, f"create_{factory}_view")(*arguments)
         assert error.value.package == package
     view = sim.create_articulation_view("/World/cartpole")
-    for member in ("get_dof_friction_coefficients",):
+    for member in ("get_compliant_material_properties", "set_compliant_material_properties"):
         with pytest.raises(
             tensorphys.UnavailableError, match=f"ArticulationView.{member} is not in this version"
         ):
@@ -241,7 +241,7 @@ def test_what_is_not_there_is_named(stages: SimpleNamespace) -> None:
     sim.initialize_kinematic_bodies()
 
 
-def test_every_member_of_the_api_is_there_or_named(stages: SimpleNamespace) -> None:
+def test_every_member_of_the_api_is_there(stages: SimpleNamespace) -> None:
     """Members of the views of this slice, as the known API lists them."""
     members = json.loads((Path(__file__).parent / "tensor_api_members.json").read_text())
     stage = _ball(stages)
@@ -255,8 +255,4 @@ def test_every_member_of_the_api_is_there_or_named(stages: SimpleNamespace) -> N
     absent = [
         (kind, name) for kind, names in members.items() for name in names if not hasattr(objects[kind], name)
     ]
-    assert absent
-    for kind, name in absent:
-        with pytest.raises(tensorphys.UnavailableError) as error:
-            getattr(objects[kind], name)
-        assert error.value.member == f"{kind}.{name}"
+    assert not absent

@@ -42,6 +42,9 @@ _DOF_COLUMNS = (
     "passive_stiffness",
     "passive_damping",
     "spring_reference",
+    "static_friction",
+    "dynamic_friction",
+    "viscous_friction",
 )
 
 
@@ -124,6 +127,13 @@ def dof_columns(numbering: Numbering) -> dict[str, Array]:
     columns = {
         name: numbering.fill(dofs, f"axes.{name}", "dof_axis_row", np.float32) for name in _DOF_COLUMNS
     }
+    columns["friction_coefficient"] = numbering.fill(
+        dofs, "joints.friction_coefficient", "dof_joint", np.float32
+    )
+    envelope = numbering.fill(dofs, "axes.envelope", "dof_axis_row", np.float32, (3,))
+    for place, name in enumerate(("speed_effort_gradient", "max_actuator_velocity", "velocity_resistance")):
+        columns[name] = envelope[:, place]
+    columns["envelope"] = numbering.fill(dofs, "axes.has_envelope", "dof_axis_row", np.int32)
     columns["drive_type"] = numbering.fill(dofs, "axes.drive_type", "dof_axis_row", np.int32)
     motions = [_dof_motions(numbering, t) for t in range(len(numbering.plans))]
     columns["axis"] = dofs.fill([axis for axis, _ in motions], np.float32, (3,))

@@ -86,6 +86,8 @@ def _false(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return ~values.astype(bool)
 
 
+_NO_FRICTION = "friction of joints outside of articulation trees is not simulated"
+
 # Columns of a scene that this version does not simulate: table, column, which values count, what is said.
 _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]], str], ...] = (
     ("bodies", "starts_asleep", _nonzero, "sleeping is not simulated; the body starts awake"),
@@ -115,10 +117,10 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
     ("joints", "break_torque", _finite, "joints of articulation trees do not break"),
     ("joints", "min_distance", _finite, "a joint of an articulation tree has no bounds of distance"),
     ("joints", "max_distance", _finite, "a joint of an articulation tree has no bounds of distance"),
-    ("joints", "friction_coefficient", _nonzero, "joint friction is not simulated"),
-    ("axes", "static_friction", _nonzero, "joint friction is not simulated"),
-    ("axes", "dynamic_friction", _nonzero, "joint friction is not simulated"),
-    ("axes", "viscous_friction", _nonzero, "viscous joint friction is not simulated"),
+    ("joints", "friction_coefficient", _nonzero, _NO_FRICTION),
+    ("axes", "static_friction", _nonzero, _NO_FRICTION),
+    ("axes", "dynamic_friction", _nonzero, _NO_FRICTION),
+    ("axes", "viscous_friction", _nonzero, _NO_FRICTION),
     ("axes", "limit_stiffness", _nonzero, "limits of articulation trees are hard"),
     ("axes", "limit_restitution", _nonzero, "limits do not bounce"),
     *(
@@ -126,7 +128,12 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
         for table in ("fixed_tendons", "spatial_tendons")
         for column, name in (("friction", "friction"), ("armature", "armature"))
     ),
-    ("axes", "has_envelope", _nonzero, "the performance envelope of the drive is not applied"),
+    (
+        "axes",
+        "has_envelope",
+        _nonzero,
+        "the drive of a joint outside of articulation trees has no performance envelope",
+    ),
     ("axes", "effort_limit", _finite, "the effort limit is not applied to actuation forces"),
 )
 
@@ -152,6 +159,14 @@ _IN_TREES = frozenset(
     (
         *(("joints", name) for name in ("break_force", "break_torque", "min_distance", "max_distance")),
         ("axes", "limit_stiffness"),
+    )
+)
+# Of these, what joints of articulation trees have.
+_OUTSIDE_TREES = frozenset(
+    (
+        ("joints", "friction_coefficient"),
+        *(("axes", f"{name}_friction") for name in ("static", "dynamic", "viscous")),
+        ("axes", "has_envelope"),
     )
 )
 
@@ -199,5 +214,7 @@ def _note_template(
         unused = counted.any(axis=tuple(range(1, counted.ndim)))
         if (table_name, column) in _IN_TREES:
             unused &= in_tree if table_name == "joints" else in_tree[table.joint]
+        if (table_name, column) in _OUTSIDE_TREES:
+            unused &= ~(in_tree if table_name == "joints" else in_tree[table.joint])
         for row in np.flatnonzero(unused):
             findings.note(prefix + table.path[row], text)

@@ -15,6 +15,7 @@ import tensorphys_contact
 from tensorphys_contact import Contacts
 from tensorphys_dynamics import Control, Solver, State, StepLoads
 from tensorphys_engine._kernels.margins import motion_margin
+from tensorphys_engine._kernels.offsets import effective_offsets
 from tensorphys_engine.articulation_info import ArticulationInfo
 from tensorphys_engine.bodies import note_moved_links
 from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
@@ -71,7 +72,8 @@ class Simulation:
         state, control: State and inputs of the dynamics.
         solver: Solver; holds the contact impulses of the last step.
         loads: Accelerations of links and loads of joints in the last step.
-        contact_model: Shapes, materials and candidate pairs; materials and offsets may be written.
+        contact_model: Shapes, materials and candidate pairs; materials and rest offsets may be written.
+        contact_offset: Contact offset that each shape was given; see :meth:`apply_disabled`.
         contacts: Contacts of the last step.
         directory: Paths, names and flat numbers.
         findings: Prim path and text of everything that the scene asks for and the simulation leaves out
@@ -124,6 +126,7 @@ class Simulation:
         self.scene = scene
         self.model, self.contact_model = built.model, built.contact_model
         self.joints = built.joints
+        self.contact_offset: wp.array = wp.clone(self.contact_model.contact_offset)
         self.directory = Directory(built.numbering)
         self.state: State = State(self.model)
         self.control: Control = Control(self.model)
@@ -183,7 +186,8 @@ class Simulation:
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        return parameter_arrays(self.model, self.contact_model, self.solver)
+        arrays = parameter_arrays(self.model, self.contact_model, self.solver)
+        return arrays | {"shape_given_contact_offset": self.contact_offset}
 
     def _write_initial(self, built: BuiltScene) -> None:
         initial = built.initial
@@ -295,6 +299,7 @@ class Simulation:
     def _launch_step(self) -> None:
         for name, array in self._stepped.items() if self._start else ():
             wp.copy(self._start[name], array)
+        aimed = self.solver.aim()
         wp.launch(
             motion_margin,
             dim=self.environment_count,
@@ -316,7 +321,7 @@ class Simulation:
         # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         collide = 1 + len(self.contact_model.family_pairs) + compaction
-        self.launch_count = 2 + collide + self.solver.launch_count
+        self.launch_count = 2 + aimed + collide + self.solver.launch_count
 
     def _has_overflow(self) -> bool:
         view = self._overflow_view
@@ -350,6 +355,20 @@ class Simulation:
     def refresh(self) -> None:
         """Derive link poses and velocities of the articulations marked in ``state.fresh``."""
         self.solver.update_kinematics()
+
+    def apply_disabled(self) -> None:
+        """Take bodies out of the simulation, or back in, after ``model.link_disabled`` or ``contact_offset`` was written.
+
+        A body that is out stands still and touches nothing. Only roots can be, with all that hangs on them.
+        """
+        if self.contact_offset.size:
+            wp.launch(
+                effective_offsets,
+                dim=self.contact_offset.size,
+                inputs=[self.contact_offset, self.contact_model.shape_body, self.model.link_disabled],
+                outputs=[self.contact_model.contact_offset],
+                device=self.device,
+            )
 
     @property
     def gravity(self) -> npt.NDArray[np.float32]:

@@ -301,6 +301,34 @@ class ArticulationView(ArticulationQuantityView):
         """Set the inertia added to degrees of freedom."""
         self._set("dof_armatures", data, indices)
 
+    def get_dof_friction_coefficients(self) -> Any:
+        """Friction per |force| + |torque| that the joint transmits, shape [count, max_dofs]."""
+        return self._get("dof_friction_coefficients")
+
+    def set_dof_friction_coefficients(self, data: Any, indices: Any) -> None:
+        """Set friction coefficients; where static or viscous friction is not zero they have no effect."""
+        self._set("dof_friction_coefficients", data, indices)
+
+    def get_dof_friction_properties(self) -> Any:
+        """Static and dynamic friction [N or N m] and viscous friction [N s/m or N m s/rad], [count, max_dofs, 3]."""
+        return self._get("dof_friction_properties")
+
+    def set_dof_friction_properties(self, data: Any, indices: Any) -> None:
+        """Set friction: what holds a joint at rest, what it slides against, and what is added to that per speed."""
+        self._set("dof_friction_properties", data, indices)
+
+    def get_dof_drive_model_properties(self) -> Any:
+        """Speed-effort gradient, largest actuator speed and velocity-dependent resistance, [count, max_dofs, 3].
+
+        They bound the effort E of drive and actuation together: |E| ≤ max force − resistance · |v|, and
+        |v| ≤ largest speed − gradient · |E|.
+        """
+        return self._get("dof_drive_model_properties")
+
+    def set_dof_drive_model_properties(self, data: Any, indices: Any) -> None:
+        """Set performance envelopes; degrees of freedom that were built without one keep none, with a warning."""
+        self._set("dof_drive_model_properties", data, indices)
+
     # Tendons.
 
     def get_fixed_tendon_stiffnesses(self) -> Any:

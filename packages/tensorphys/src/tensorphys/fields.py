@@ -15,7 +15,7 @@ Items = Literal["row", "link", "dof", "shape", "tendon"]
 Group = Literal["state", "property"]
 Conversion = Literal[
     "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse", "material", "offset",
-    "joint_wrench",
+    "joint_wrench", "columns", "envelope", "disabled", "target",
 ]  # fmt: skip
 
 
@@ -31,6 +31,7 @@ class Field:
         unit: Unit; where translations and rotations differ, of both. Lengths and masses are in stage units.
         source: Where the truth lives: the attribute path below the simulation; "" where it is the metatype.
         slots: Numbering of the items in that array.
+        columns: Arrays of its numbers where each has one of its own; the first is the source.
         conversion: What lies between the array and the view.
         group: Whether it lives on the simulation device ("state") or on the CPU ("property").
         readable, writable: Whether there is a getter and a setter.
@@ -51,6 +52,7 @@ class Field:
     writable: bool = True
     is_state: bool = False
     measured: bool = False
+    columns: tuple[str, ...] = ()
 
     def shape(self, count: int, items: int) -> tuple[int, ...]:
         """Shape of the array of a view.
@@ -92,6 +94,21 @@ def _table(*fields: Field) -> dict[str, Field]:
 
 def _dof(name: str, unit: str, source: str, **options: object) -> Field:
     return Field(name, "dof", 0, unit, source, "dof", **options)  # type: ignore[arg-type]
+
+
+def _columns(name: str, conversion: Conversion, unit: str, *columns: str) -> Field:
+    """A property of degrees of freedom whose numbers stand in arrays of their own."""
+    return Field(
+        name,
+        "dof",
+        len(columns),
+        unit,
+        columns[0],
+        "dof",
+        conversion=conversion,
+        group="property",
+        columns=columns,
+    )
 
 
 def _mass_fields(items: Items, scalar: int) -> tuple[Field, ...]:
@@ -138,7 +155,7 @@ _SHAPE_FIELDS = (
         conversion="material", group="property",
     ),
     Field(
-        "contact_offsets", "shape", 0, "m", "contact_model.contact_offset", "shape",
+        "contact_offsets", "shape", 0, "m", "contact_offset", "shape",
         conversion="offset", group="property",
     ),
     Field(
@@ -183,6 +200,15 @@ ARTICULATION_FIELDS = _table(
     _dof("dof_max_forces", "N or N m", "model.dof_max_force", conversion="bounded", group="property"),
     _dof("dof_max_velocities", "m/s or rad/s", "model.dof_max_velocity", conversion="bounded", group="property"),
     _dof("dof_armatures", "kg or kg m²", "model.dof_armature", group="property"),
+    _dof("dof_friction_coefficients", "-", "model.dof_friction_coefficient", group="property"),
+    _columns(
+        "dof_friction_properties", "columns", "N or N m, N or N m, N s/m or N m s/rad",
+        "model.dof_static_friction", "model.dof_dynamic_friction", "model.dof_viscous_friction",
+    ),
+    _columns(
+        "dof_drive_model_properties", "envelope", "m/(s N) or rad/(s N m), m/s or rad/s, N s/m or N m s/rad",
+        "model.dof_speed_effort_gradient", "model.dof_max_actuator_velocity", "model.dof_velocity_resistance",
+    ),
     *_mass_fields("link", 0),
     *_SHAPE_FIELDS,
     *_tendon_fields(
@@ -223,6 +249,13 @@ RIGID_BODY_FIELDS = _table(
         "accelerations", "row", 6, "m/s², rad/s²", "loads.link_acceleration", "link",
         writable=False, measured=True,
     ),
+    Field(
+        "kinematic_targets", "row", 7, "m, -", "state.root_target", "root_pose", conversion="target", readable=False
+    ),
     *_mass_fields("row", 1),
+    Field(
+        "disable_simulations", "row", 1, "-", "model.link_disabled", "link", dtype="uint8",
+        conversion="disabled", group="property",
+    ),
     *_SHAPE_FIELDS,
 )  # fmt: skip

@@ -99,6 +99,11 @@ class Properties:
             return np.clip(np.stack((source[:, 0], upper), axis=1), -FLOAT_MAX, FLOAT_MAX)
         if field.conversion == "flag":
             return source == 0.0
+        if field.conversion == "disabled":
+            return source != 0
+        if field.columns:
+            values = np.stack([self._host(name)[slots] for name in field.columns], axis=1)
+            return np.clip(values, -FLOAT_MAX, FLOAT_MAX)
         if field.conversion == "com":
             return np.concatenate((source, self._core.principal_rotation[slots]), axis=1)
         if field.conversion == "material":
@@ -120,6 +125,10 @@ class Properties:
             self._write_materials(slots, values, what)
         elif field.conversion == "offset":
             self._write_offsets(field, slots, values, what)
+        elif field.columns:
+            self._write_columns(field, slots, values, what)
+        elif field.conversion == "disabled":
+            self._write_disabled(slots, values[:, 0], what)
         elif field.conversion == "flag":
             self._store(field.source, slots, np.where(values[:, 0] != 0, 0.0, 1.0))
         else:
@@ -131,6 +140,36 @@ class Properties:
             if field.conversion == "bounded":
                 values = np.minimum(values, FLOAT_MAX)
             self._store(field.source, slots, values[:, 0])
+
+    def _write_columns(self, field: Field, slots: Values, values: Values, what: str) -> None:
+        self._require((values >= 0.0).all(axis=1), values, what, "no negative numbers")
+        if field.conversion == "envelope":
+            has = self._host("model.dof_envelope")[slots] != 0
+            if not has.all():
+                self._core.warn(
+                    "%s: %d degrees of freedom have no performance envelope; theirs are left as they are",
+                    what,
+                    (~has).sum(),
+                )
+            slots, values = slots[has], values[has]
+        for column, name in enumerate(field.columns):
+            self._store(name, slots, np.minimum(values[:, column], FLOAT_MAX))
+
+    def _write_disabled(self, slots: Values, flags: Values, what: str) -> None:
+        core = self._core
+        articulations = core.catalog.link_articulation[slots]
+        alone = core.catalog.link_count[articulations] == 1
+        if not alone.all():
+            core.warn(
+                "%s: %d bodies are links of articulations, which stay in the simulation", what, (~alone).sum()
+            )
+        slots, flags = slots[alone], (flags[alone] != 0).astype(np.int32)
+        changed = self._host("model.link_disabled")[slots] != flags
+        self._store("model.link_disabled", slots, flags)
+        core.simulation.apply_disabled()
+        if changed.any():
+            # Nothing of what moved or touched it before is of use to a body that comes back.
+            self._touch(core.catalog.link_articulation[slots[changed]])
 
     def _write_limits(self, slots: Values, values: Values, what: str) -> None:
         self._require(np.asarray(values[:, 0] <= values[:, 1]), values, what, "lower ≤ upper")
@@ -197,10 +236,12 @@ class Properties:
             good = own > np.maximum(self._host("contact_model.rest_offset")[slots], 0.0)
             expected = "a contact offset above zero and above the rest offset"
         else:
-            good = own < self._host("contact_model.contact_offset")[slots]
+            good = own < self._host("contact_offset")[slots]
             expected = "a rest offset below the contact offset"
         self._require(good & np.isfinite(own), values, what, expected)
         self._store(field.source, slots, own)
+        if field.name == "contact_offsets":
+            self._core.simulation.apply_disabled()
 
     def _require(self, good: Any, values: Values, what: str, expected: str) -> None:
         bad = np.flatnonzero(~np.asarray(good))

@@ -72,6 +72,35 @@ class RigidBodyView(BodyPropertyView):
         """
         return self._get("accelerations")
 
+    def set_kinematic_targets(self, data: Any, indices: Any) -> None:
+        """Have kinematic bodies reach poses at the end of the next step, shape [count, 7].
+
+        They move there at constant speed, push what is in their way, and then rest. Rows of other bodies are left out
+        with a warning.
+        """
+        self._warn_left_out("set_kinematic_targets", ("root_prescribed",), "are not kinematic")
+        self._set("kinematic_targets", data, indices)
+
+    def get_disable_simulations(self) -> Any:
+        """1 where a body is out of the simulation, uint8, shape [count, 1]."""
+        return self._get("disable_simulations")
+
+    def set_disable_simulations(self, data: Any, indices: Any) -> None:
+        """Take bodies out of the simulation (1) or back in (0); one that is out stands still and touches nothing.
+
+        Links of articulations stay in: their rows are left out with a warning.
+        """
+        self._set("disable_simulations", data, indices)
+
+    def wake_up(self, indices: Any = None) -> None:
+        """Wake sleeping bodies. No body of this simulation sleeps, so that there is nothing to do.
+
+        Args:
+            indices: Rows on the CPU, ``None`` for all.
+        """
+        rows = self._rows("wake_up")
+        self._core.indices(indices, rows.count, "cpu", "RigidBodyView.wake_up(indices)")
+
     # Inputs.
 
     def apply_forces(self, data: Any, indices: Any, is_global: bool = True) -> bool:

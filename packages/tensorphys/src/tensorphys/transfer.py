@@ -145,6 +145,16 @@ class Transfer:
                 return
             if field.conversion == "pose":
                 self._scatter_poses(values.reshape((rows.count, width)), selected, what)
+            elif field.conversion == "target":
+                if "root_prescribed" in rows.slots:
+                    self._scatter_poses(
+                        values.reshape((rows.count, width)),
+                        selected,
+                        what,
+                        slots="root_prescribed",
+                        target="state.root_target",
+                        mark="state.root_aimed",
+                    )
             elif field.conversion == "root_velocity":
                 self._scatter_values(
                     values.reshape((rows.count, 6, 1)), "root_velocity", "state.velocity", selected
@@ -195,15 +205,24 @@ class Transfer:
             device=core.device,
         )
 
-    def _scatter_poses(self, poses: wp.array, selected: wp.array, what: str) -> None:
+    def _scatter_poses(
+        self,
+        poses: wp.array,
+        selected: wp.array,
+        what: str,
+        *,
+        slots: str = "root_pose",
+        target: str = "state.root_pose",
+        mark: str = "state.fresh",
+    ) -> None:
         core, rows = self._core, self._rows
         if core.on_host and not wp.get_device(core.device).is_capturing:
             self._check_poses(poses.numpy(), selected.numpy() >= 0, what)
         wp.launch(
             scatter_poses,
             rows.count,
-            [poses, rows.slots["root_pose"], selected, *rows.same, *rows.view_offset],
-            [core.array("state.root_pose"), core.array("state.fresh"), core.faults],
+            [poses, rows.slots[slots], selected, *rows.same, *rows.view_offset],
+            [core.array(target), core.array(mark), core.faults],
             device=core.device,
         )
 

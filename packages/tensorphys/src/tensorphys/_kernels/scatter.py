@@ -49,10 +49,10 @@ def scatter_poses(
     offset_lo: wp.array[wp.vec3],
     # outputs
     root_pose_out: wp.array[wp.transform],
-    fresh_out: wp.array[wp.int32],
+    mark_out: wp.array[wp.int32],
     fault_out: wp.array[wp.int32],
 ):
-    """Carry poses into the frames of their environments; quaternions are normalised."""
+    """Carry poses into the frames of their environments, and mark them; quaternions are normalised."""
     row = wp.tid()
     slot = slots[row, 0]
     if slot < 0:
@@ -70,4 +70,4 @@ def scatter_poses(
     if wp.abs(norm - 1.0) > 1.0e-6:
         rotation = rotation / norm
     root_pose_out[slot] = wp.transform(to_local(position, offset_hi[row], offset_lo[row]), rotation)
-    fresh_out[slot] = 1
+    mark_out[slot] = 1
