@@ -122,11 +122,16 @@ class Solver:
         inputs = [self.model.tables, self.state.data, j.tables]
         self._launch(joint_keep.forget_joints, j.block_count, inputs, [j.rows])
 
-    def aim(self) -> None:
-        """Set out with the roots that have targets, before contacts are found: they arrive at the end of the step."""
+    def aim(self) -> int:
+        """Set out with the roots that have targets, before contacts are found: they arrive at the end of the step.
+
+        Returns:
+            Kernel launches.
+        """
         if self._movable:
             inputs = [self.model.tables, self.model.data, self.time_step]
             self._launch(targets.aim_roots, self.model.articulation_count, inputs, [self.state.data])
+        return int(self._movable)
 
     def step(self) -> None:
         """Launch one step of `time_step` with the contacts as they stand."""
