@@ -180,7 +180,10 @@ def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limi
                 if names[k] >= 0:
                     deepest = wp.min(deepest, points[k, 3])
         last = normal
-        if deepest > s + band + noise and (s > 0.0 or code >= 0):
+        if deepest > s + band + noise:
+            if code < 0 and s <= 0.0:
+                # The corner that a face is deepest at hangs over its side: the best edges then.
+                _s, code, axis_normal = best_edges(r, t, half_f, half_o, -wp.inf)
             p_f, separation, way, name = deepest_pair(r, t, half_f, half_o, code, axis_normal, s)
             if separation < wp.min(limit, deepest - band):
                 points, names = with_last(points, names)

@@ -88,7 +88,7 @@ def separate(
                 f, o, vertex_f, vertex_o, r, t, origin, way, point, corners, 3, extent
             )
             # The deepest direction, and the nearest one, is that of the greatest separation.
-            if distance <= tolerance or -offset > separation:
+            if distance <= tolerance or -offset > separation + 2.0e-7 * extent:
                 n = way
                 blur = spread
                 separation = -offset

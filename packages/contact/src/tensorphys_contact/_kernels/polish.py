@@ -10,6 +10,7 @@ direction to rounding, where a polytope alone would need as many corners as the 
 import warp as wp
 
 from .gjk import difference, mat42i, split_point
+from .newton_steps import Step, corner_step, crease_step, smooth_step, tangent_of
 from .support import CONE, CYLINDER, Convex, piece_curvature
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
@@ -27,97 +28,9 @@ REACH_ROUNDING = wp.constant(2.0e-7)
 NEAR_CAP = wp.constant(0.1)
 # Angle to the axis of a cap at which the search beside it begins [rad].
 BESIDE_CAP = wp.constant(1.0e-3)
-mat42 = wp.types.matrix(shape=(4, 2), dtype=wp.float32)
-
-
 # Blur of a direction that did not settle [rad].
 UNSETTLED = wp.constant(0.05)
-
-
-@wp.struct
-class Step:
-    """A turn of the direction and the weights of the pieces there; lengths that rounding of the
-    reach is divided by for the rounding of the weights and of the direction."""
-
-    turn: wp.vec2
-    weight: wp.vec3
-    width: float
-    stiff: float
-
-
-@wp.func
-def tangent_of(n: wp.vec3) -> wp.vec3:
-    """A unit vector across a unit vector."""
-    e = wp.vec3(0.0, n[2], -n[1])
-    if wp.abs(n[0]) > 0.6:
-        e = wp.vec3(-n[2], 0.0, n[0])
-    return wp.normalize(e)
-
-
-@wp.func
-def smooth_step(slope: wp.vec2, bend: wp.vec3, trust: float) -> wp.vec2:
-    """Newton step of one smooth function; a turn downhill where it bends down."""
-    det = bend[0] * bend[2] - bend[1] * bend[1]
-    size = wp.abs(bend[0]) + wp.abs(bend[2])
-    step = wp.vec2()
-    if det > 1.0e-6 * size * size and bend[0] + bend[2] > 0.0:
-        step = wp.vec2(bend[1] * slope[1] - bend[2] * slope[0], bend[1] * slope[0] - bend[0] * slope[1]) / det
-    else:
-        step = -slope * (trust / wp.max(wp.length(slope), 1.0e-30))
-    return step
-
-
-@wp.func
-def bend_along(bend: wp.vec3, u: wp.vec2, v: wp.vec2) -> float:
-    """Bilinear form of a symmetric matrix (11, 12, 22)."""
-    return u[0] * (bend[0] * v[0] + bend[1] * v[1]) + u[1] * (bend[1] * v[0] + bend[2] * v[1])
-
-
-@wp.func
-def crease_step(gap: float, g: wp.vec2, c: wp.vec2, bend0: wp.vec3, bend1: wp.vec3, trust: float) -> Step:
-    """Step onto the crease where two functions are equal and along it.
-
-    ``gap`` is the first less the second, ``g`` the slope of the first and ``c`` that of the gap.
-    """
-    cc = wp.max(wp.dot(c, c), 1.0e-30)
-    result = Step()
-    w = 1.0 - wp.dot(g, c) / cc
-    result.weight = wp.vec3(w, 1.0 - w, 0.0)
-    w = wp.clamp(w, 0.0, 1.0)
-    bend = bend0 * w + bend1 * (1.0 - w)
-    u = wp.vec2(-c[1], c[0]) / wp.sqrt(cc)
-    onto = c * (-gap / cc)
-    along = wp.dot(u, g)
-    stiff = bend_along(bend, u, u)
-    move = float(0.0)
-    if stiff > 0.0:
-        move = -(along + bend_along(bend, u, onto)) / stiff
-    else:
-        move = -trust * wp.sign(along)
-    result.turn = onto + u * move
-    result.width = wp.sqrt(cc)
-    result.stiff = wp.min(result.width, wp.abs(stiff))
-    return result
-
-
-@wp.func
-def corner_step(gap: wp.vec2, g: wp.vec2, c1: wp.vec2, c2: wp.vec2) -> Step:
-    """Step to where three functions are equal; zero weights where their slopes lie on a line.
-
-    Gaps are the first less the second and the third, ``g`` is the slope of the first, ``c1`` and
-    ``c2`` those of the gaps.
-    """
-    det = c1[0] * c2[1] - c1[1] * c2[0]
-    longest = wp.max(wp.length(c1), wp.length(c2))
-    result = Step()
-    if wp.abs(det) > 1.0e-6 * wp.length(c1) * wp.length(c2):
-        result.turn = wp.vec2(gap[1] * c1[1] - gap[0] * c2[1], gap[0] * c2[0] - gap[1] * c1[0]) / det
-        w1 = (g[0] * c2[1] - g[1] * c2[0]) / det
-        w2 = (g[1] * c1[0] - g[0] * c1[1]) / det
-        result.weight = wp.vec3(1.0 - w1 - w2, w1, w2)
-        result.width = wp.abs(det) / longest
-        result.stiff = result.width
-    return result
+mat42 = wp.types.matrix(shape=(4, 2), dtype=wp.float32)
 
 
 @wp.func
@@ -129,6 +42,15 @@ def drop_piece(pieces: mat42i, which: int) -> mat42i:
             kept[k, 0] = pieces[k + 1, 0]
             kept[k, 1] = pieces[k + 1, 1]
     return kept
+
+
+@wp.func
+def has_piece(pieces: mat42i, count: int, piece: wp.vec2i) -> bool:
+    """Whether one of the first three rows is the piece."""
+    found = bool(False)
+    for k in range(3):
+        found = found or (k < count and pieces[k, 0] == piece[0] and pieces[k, 1] == piece[1])
+    return found
 
 
 @wp.func
@@ -318,7 +240,7 @@ def polish(
     p_f = p_start
     n, fixed, foot = beside_cap(f, o, vertex_f, vertex_o, r, t, start)
     if wp.length_sq(n - start) > 0.0:
-        w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
+        w, _a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
         reach = wp.dot(n, w)
         if fixed and reach <= best + noise:
             return n, reach, foot, 0.0
@@ -329,7 +251,7 @@ def polish(
             count = 1
         else:
             n = start
-            w, a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
+            w, _a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
     elif fixed:
         return n, best, foot, 0.0
     trust = float(TRUST)
@@ -358,10 +280,7 @@ def polish(
             if step.weight[0] + step.weight[1] + step.weight[2] == 0.0:
                 break
             p_f = foot
-            if turn < SETTLED:
-                blur = wp.min(noise / wp.max(step.stiff, 1.0e-30), UNSETTLED)
-                break
-            scale = wp.min(1.0, trust / turn)
+            scale = wp.min(1.0, trust / wp.max(turn, 1.0e-30))
             trial = wp.normalize(n + (e1 * step.turn[0] + e2 * step.turn[1]) * scale)
             if count == 2:
                 trial = onto_crease(f, o, vertex_f, vertex_o, r, t, origin, pieces, trial)
@@ -375,9 +294,10 @@ def polish(
             else:
                 trust = 0.25 * turn * scale
                 refused += 1
-            known = bool(False)
-            for k in range(3):
-                known = known or (k < count and pieces[k, 0] == seen[0] and pieces[k, 1] == seen[1])
+            known = has_piece(pieces, count, seen)
+            if turn < SETTLED and (known or count == 3):
+                blur = wp.min(noise / wp.max(step.stiff, 1.0e-30), UNSETTLED)
+                break
             if not known:
                 if count == 3:
                     pieces = drop_piece(pieces, worst)
