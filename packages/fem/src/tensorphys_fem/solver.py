@@ -12,6 +12,7 @@ from tensorphys_fem.control import FemControl
 from tensorphys_fem.energies import launch_energies
 from tensorphys_fem.errors import ModelError, SettingsError
 from tensorphys_fem.model import FemModel
+from tensorphys_fem.parallel import ParallelSolve
 from tensorphys_fem.settings import SolverSettings
 from tensorphys_fem.state import FemState, check_array
 
@@ -75,6 +76,7 @@ class FemSolver:
         self.limits = _limits(self.settings, model, self.settings.newton_iterations)
         self.static_limits = _limits(self.settings, model, self.settings.static_iterations)
         self.work = _allocate_work(model)
+        self._parallel = ParallelSolve(model, self.work, self.lanes) if self.path == "parallel" else None
         self.residual_norm = self.work.residual_norm
         self.load_norm = self.work.load_norm
         self.newton_count = self.work.newton_count
@@ -166,6 +168,9 @@ class FemSolver:
         )
 
     def _solve(self, control: FemControl, limits: structs.Limits) -> None:
+        if self._parallel is not None:
+            self._parallel.solve(control, limits)
+            return
         wp.launch(
             fused.solve_bodies,
             dim=self.model.body_count * self.lanes,

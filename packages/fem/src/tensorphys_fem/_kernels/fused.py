@@ -45,9 +45,9 @@ wp.set_module_options({"enable_backward": False})
 _ZERO = wp.constant(wp.float64(0.0))
 _HALF = wp.constant(wp.float64(0.5))
 # A residual is compared with the loads and with this part of the first residual, squared.
-_FIRST_PART = wp.constant(wp.float64(1e-4))
+FIRST_PART = wp.constant(wp.float64(1e-4))
 # Relative error of a position that is not worth a Newton step.
-_ROUNDING = wp.constant(wp.float64(3e-15))
+ROUNDING = wp.constant(wp.float64(3e-15))
 
 
 @wp.func
@@ -154,7 +154,7 @@ def _rounding_norm(mesh: Mesh, work: Work, body: int) -> wp.float64:
     total = _ZERO
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
         x = work.start[i]
-        total += _ROUNDING * _ROUNDING * wp.float64(work.stiffness[i]) * wp.dot(x, x)
+        total += ROUNDING * ROUNDING * wp.float64(work.stiffness[i]) * wp.dot(x, x)
     return group_sum(total)
 
 
@@ -295,7 +295,7 @@ def _newton(
         _assemble(mesh, materials, work_inout, limits.patches, body)
         norm = _residual_norm(mesh, work_inout, body)
         if newton == 0:
-            scale = _load_norm(mesh, materials, loads, work_inout, body) + _FIRST_PART * norm
+            scale = _load_norm(mesh, materials, loads, work_inout, body) + FIRST_PART * norm
             floor = _rounding_norm(mesh, work_inout, body)
         goal = limits.tolerance * limits.tolerance * scale + floor
         if norm <= goal:

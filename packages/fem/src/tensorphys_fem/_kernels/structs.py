@@ -129,6 +129,29 @@ class Work:
 
 
 @wp.struct
+class Sums:
+    """Scratch of the path that is parallel inside a body: sums of chunks, and where each body stands."""
+
+    norm: wp.array[wp.float64]  # [C]
+    load: wp.array[wp.float64]  # [C]
+    rounding: wp.array[wp.float64]  # [C]
+    momentum: wp.array[wp.vec4d]  # momentum and mass [C]
+    slope: wp.array[wp.float64]  # [C]
+    reached: wp.array[wp.float64]  # [C]
+    rz: wp.array2d[wp.float64]  # of even and odd iterations [2, C]
+    pq: wp.array[wp.float64]  # [C]
+    scale: wp.array[wp.float64]  # [B]
+    goal: wp.array[wp.float64]  # [B]
+    wanted: wp.array[wp.float64]  # [B]
+    length: wp.array[wp.float64]  # of the line search [B]
+    attempt: wp.array[wp.int32]  # Newton steps in the present scheme [B]
+    iteration: wp.array[wp.int32]  # conjugate gradients in the present Newton step [B]
+    active: wp.array[wp.int32]  # body is not solved [B]
+    linear_active: wp.array[wp.int32]  # [B]
+    search_active: wp.array[wp.int32]  # [B]
+
+
+@wp.struct
 class Limits:
     """Constant settings of the solver."""
 

@@ -1,0 +1,179 @@
+"""Solve of a step by kernels over all nodes and elements, for bodies that one block of lanes is too few for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import warp as wp
+
+from tensorphys_fem._kernels import chunks, gradients, structs
+from tensorphys_fem.control import FemControl
+from tensorphys_fem.model import FemModel
+
+# Conjugate gradients between two looks at who is done; even, as the sums alternate between two rows.
+_BLOCK = 8
+
+
+class ParallelSolve:
+    """The same iterations as `_kernels.fused.solve_bodies`, one stage a launch.
+
+    Loops end on the device: inside a CUDA capture they are conditional nodes, and outside of one the solve is captured
+    once for each control and replayed. On the CPU the flag is read where it lies, in a view that was made at the start.
+    """
+
+    def __init__(self, model: FemModel, work: structs.Work, lanes: int) -> None:
+        """Allocate the sums."""
+        self.model, self.work, self.lanes = model, work, lanes
+        self.device = model.device
+        self.sums = sums = structs.Sums()
+        chunk_count, bodies = model.chunk_count, model.body_count
+        for name in ("norm", "load", "rounding", "slope", "reached", "pq"):
+            setattr(sums, name, wp.zeros(chunk_count, dtype=wp.float64, device=self.device))
+        sums.momentum = wp.zeros(chunk_count, dtype=wp.vec4d, device=self.device)
+        sums.rz = wp.zeros((2, chunk_count), dtype=wp.float64, device=self.device)
+        for name in ("scale", "goal", "wanted", "length"):
+            setattr(sums, name, wp.zeros(bodies, dtype=wp.float64, device=self.device))
+        for name in ("attempt", "iteration", "active", "linear_active", "search_active"):
+            setattr(sums, name, wp.zeros(bodies, dtype=wp.int32, device=self.device))
+        self._flags = [wp.zeros(1, dtype=wp.int32, device=self.device) for _ in range(3)]
+        self._views = [] if self.device.is_cuda else [flag.numpy() for flag in self._flags]
+        self._graphs: dict[tuple[int, int], tuple[wp.Graph, FemControl]] = {}
+
+    def solve(self, control: FemControl, limits: structs.Limits) -> None:
+        """Solve from the present increments."""
+        if not self.device.is_cuda or self.device.is_capturing:
+            self._run(control.loads(), limits)
+            return
+        key = (id(control), id(limits))
+        if key not in self._graphs:
+            wp.load_module(chunks, device=self.device, block_dim=self.lanes)
+            with wp.ScopedCapture(self.device) as capture:
+                self._run(control.loads(), limits)
+            self._graphs[key] = (capture.graph, control)
+        wp.capture_launch(self._graphs[key][0])
+
+    def _run(self, loads: structs.Loads, limits: structs.Limits) -> None:
+        self._loads, self._limits = loads, limits
+        self._launch(chunks.start_bodies, self.model.body_count, [1], [self.work, self.sums])
+        self._groups(chunks.momenta, self.model.chunk_count, [self.model.mesh, self.work], [self.sums])
+        if limits.patches:
+            self._smooth(self.work.increment, before=1)
+        self._residual(self.work.increment)
+        self._loop(0, self.sums.active, self._newton_step)
+        mesh = self.model.mesh
+        self._groups(chunks.replace_schemes, self.model.body_count, [mesh], [self.work, self.sums])
+        self._loop(0, self.sums.active, self._again, once=True)
+
+    def _again(self) -> None:
+        self._residual(self.work.increment)
+        self._loop(0, self.sums.active, self._newton_step)
+
+    def _newton_step(self) -> None:
+        model, work, sums = self.model, self.work, self.sums
+        mesh, materials, patches = model.mesh, model.materials, self._limits.patches
+        self._launch(chunks.tangents, model.element_count, [mesh, materials, patches, sums], [work])
+        self._launch(chunks.rows, model.node_count, [mesh, materials, patches, sums], [work])
+        self._judge(ended=0)
+        self._groups(gradients.start, model.chunk_count, [mesh], [work, sums])
+        self._loop(1, sums.linear_active, self._linear_block)
+        self._groups(chunks.slopes, model.chunk_count, [mesh, work], [sums])
+        self._search_step()
+        self._loop(2, sums.search_active, self._search_step, budget=self._limits.search_iterations)
+        self._launch(chunks.accept, model.node_count, [mesh, sums], [work])
+        self._judge(ended=1)
+
+    def _judge(self, ended: int) -> None:
+        model, work, sums = self.model, self.work, self.sums
+        inputs = [model.mesh, model.materials, self._loads, work]
+        self._groups(chunks.norms, model.chunk_count, inputs, [sums])
+        inputs = [model.mesh, model.materials, self._limits, ended]
+        self._groups(chunks.judge, model.body_count, inputs, [work, sums])
+
+    def _search_step(self) -> None:
+        model, work, sums = self.model, self.work, self.sums
+        self._launch(chunks.trials, model.node_count, [model.mesh, sums], [work])
+        self._residual(work.trial)
+        self._groups(chunks.judge_search, model.body_count, [model.mesh], [sums])
+
+    def _linear_block(self) -> None:
+        model, work, sums = self.model, self.work, self.sums
+        mesh, materials, patches = model.mesh, model.materials, self._limits.patches
+        for parity in (0, 1) * (_BLOCK // 2):
+            if patches:
+                self._launch(gradients.patch_changes, model.node_count, [mesh, sums], [work])
+                self._launch(gradients.stress_changes, model.element_count, [mesh, materials, sums], [work])
+                self._launch(gradients.mean_stress_changes, model.node_count, [mesh, sums], [work])
+            inputs = [mesh, materials, patches, parity]
+            self._groups(gradients.product, model.chunk_count, inputs, [work, sums])
+            self._groups(gradients.advance, model.chunk_count, [mesh, parity], [work, sums])
+            self._groups(gradients.direction, model.chunk_count, [mesh, parity], [work, sums])
+        self._groups(gradients.judge, model.body_count, [mesh, self._limits], [work, sums])
+
+    def _smooth(self, increment: wp.array, *, before: int) -> None:
+        model, work, sums = self.model, self.work, self.sums
+        mesh, materials = model.mesh, model.materials
+        inputs = [mesh, materials, increment, before, sums]
+        self._launch(chunks.gradients, model.element_count, inputs, [work])
+        self._launch(chunks.means, model.node_count, [mesh, sums], [work])
+        self._launch(chunks.smooth_stresses, model.element_count, [mesh, materials, before, sums], [work])
+        if not before:
+            self._launch(chunks.mean_stresses, model.node_count, [mesh, sums], [work])
+
+    def _residual(self, increment: wp.array) -> None:
+        model, work, sums = self.model, self.work, self.sums
+        if self._limits.patches:
+            self._smooth(increment, before=0)
+        inputs = [model.mesh, model.materials, increment, self._limits.patches, sums]
+        self._launch(chunks.forces, model.element_count, inputs, [work])
+        inputs = [model.mesh, model.materials, self._loads, increment]
+        self._groups(chunks.residuals, model.chunk_count, inputs, [work, sums])
+
+    def _launch(self, kernel: wp.Kernel, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
+        wp.launch(kernel, dim=dim, inputs=inputs, outputs=outputs, device=self.device)
+
+    def _groups(self, kernel: wp.Kernel, count: int, inputs: list[Any], outputs: list[Any]) -> None:
+        wp.launch(
+            kernel,
+            dim=count * self.lanes,
+            inputs=inputs,
+            outputs=outputs,
+            device=self.device,
+            block_dim=self.lanes,
+        )
+
+    def _loop(
+        self,
+        level: int,
+        flags: wp.array,
+        body: Callable[[], None],
+        *,
+        budget: int | None = None,
+        once: bool = False,
+    ) -> None:
+        """Run a part while a flag of a body is set; with a budget, at most so often; or once if one is set."""
+        flag = self._flags[level]
+        self._groups(chunks.any_set, 1, [flags], [flag])
+        if self.device.is_cuda:
+            if once:
+                wp.capture_if(flag, on_true=body)
+            elif budget is not None:
+                for _ in range(budget):
+                    wp.capture_if(flag, on_true=body)
+                    self._groups(chunks.any_set, 1, [flags], [flag])
+            else:
+
+                def repeat() -> None:
+                    body()
+                    self._groups(chunks.any_set, 1, [flags], [flag])
+
+                wp.capture_while(flag, while_body=repeat)
+            return
+        view = self._views[level]
+        count = 0
+        while view[0] and (budget is None or count < budget):
+            body()
+            count += 1
+            if once:
+                return
+            self._groups(chunks.any_set, 1, [flags], [flag])
