@@ -254,3 +254,39 @@ def test_wrong_rays_are_named(device: str) -> None:
         )
     with pytest.raises(tc.ArrayError, match="room for at least one"):
         tc.create_ray_hit_lists(3, 0, device)
+
+
+def test_rays_on_a_height_field_against_trimesh(device: str) -> None:
+    """From above and below, along the cells' edges too."""
+    trimesh = pytest.importorskip("trimesh")
+    rng = np.random.default_rng(4)
+    field = tc.cook_height_field(rng.uniform(0.0, 0.5, (9, 7)), (0.25, 0.5))
+    extent = field.vertices.max(axis=0)
+    origin = np.column_stack([rng.uniform(0.01, extent[:2] - 0.01, (300, 2)), rng.choice([2.0, -2.0], 300)])
+    aim = np.column_stack([rng.uniform(0.01, extent[:2] - 0.01, (300, 2)), np.full(300, 0.25)])
+    aim[:100] = origin[:100] * [1, 1, 0]
+    found = cast(
+        make_model([9], [[0, 0, 0]], device, meshes=[field]),
+        np.array(IDENTITY),
+        (0, origin, aim - origin, 10.0),
+        device,
+    )
+    peer = trimesh.Trimesh(field.vertices, field.triangles, process=False)
+    unit = (aim - origin) / np.linalg.norm(aim - origin, axis=1, keepdims=True)
+    _triangle, ray, at = peer.ray.intersects_id(origin, unit, multiple_hits=True, return_locations=True)
+    t = np.full(300, np.inf)
+    np.minimum.at(t, ray, ((at - origin[ray]) * unit[ray]).sum(axis=1))
+    assert np.isfinite(t).sum() > 280
+    both = np.isfinite(t) & (found["shape"] == 0)
+    assert (np.isfinite(t) != (found["shape"] == 0)).sum() <= 1  # an edge may be missed by one of them
+    np.testing.assert_allclose(found["distance"][both], t[both], atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", range(1, 8))
+def test_rays_of_no_length_hit_only_what_they_start_in(kind: int, device: str) -> None:
+    model = make_model([kind], [[0.3, 0.2, 0.4]], device)
+    origin = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
+    found = cast(model, np.array(IDENTITY), (0, origin, [[1.0, 0, 0], [-1.0, 0, 0]], 0.0), device)
+    assert found["shape"].tolist() == [0, -1]
+    assert found["distance"][0] == 0.0
+    assert np.isinf(found["distance"][1])
