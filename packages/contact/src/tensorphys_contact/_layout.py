@@ -50,8 +50,15 @@ def lay_out_pairs(
     radius: npt.NDArray[np.floating],
     environment_count: int,
     families: Families,
+    *,
+    by_type: bool,
 ) -> PairLayout:
-    """Check the pairs, drop those without a narrow phase, and sort the rest into kernels."""
+    """Check the pairs, drop those without a narrow phase, and sort the rest into kernels.
+
+    Args:
+        by_type: Whether pairs of one kernel are sorted by their types first, so that the threads of a warp run alike;
+            else they stay in order, so that one thread reads memory in order.
+    """
     wanted = np.sort(np.asarray(pairs, dtype=np.int32).reshape(-1, 2), axis=1)
     home = _check_pairs(wanted, body, environment)
     type_count = max(ShapeType) + 1
@@ -72,8 +79,9 @@ def lay_out_pairs(
     family_pairs = {}
     for family in PairFamily:
         members = np.flatnonzero(family_of[code] == family)
-        if len(members):
-            # Equal pair types side by side: the threads of a warp then run alike.
+        if len(members) and not by_type:
+            family_pairs[family] = members.astype(np.int32)
+        elif len(members):
             low_high = np.sort(np.stack(np.divmod(code[members], type_count)), axis=0)
             order = np.lexsort((members, low_high[1], low_high[0]))
             family_pairs[family] = members[order].astype(np.int32)

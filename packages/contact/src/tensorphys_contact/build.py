@@ -157,7 +157,16 @@ def build_model(
     if isinstance(pairs, PairSearch):
         layout = lay_out_search(pairs, kind, environment_count, families)
     else:
-        layout = lay_out_pairs(pairs, kind, body, environment, radius, environment_count, families)
+        layout = lay_out_pairs(
+            pairs,
+            kind,
+            body,
+            environment,
+            radius,
+            environment_count,
+            families,
+            by_type=wp.get_device(device).is_cuda,
+        )
     local_pose = local_poses(kind, pose, environment, environment_count, environment_origin)
     shared = np.flatnonzero(environment < 0)
     table = material_rows(materials, material)
