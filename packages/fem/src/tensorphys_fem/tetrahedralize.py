@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorphys_fem.errors import MeshError, MissingPackageError
-from tensorphys_fem.mesh import TetMesh
+from tensorphys_fem.mesh import TetMesh, tet_volumes
 
 
 def tetrahedralize(
@@ -46,4 +46,8 @@ def tetrahedralize(
     if not len(tets):
         raise MeshError("tetrahedralize: the mesher left no tetrahedra; is the surface a closed solid?")
     used, number = np.unique(tets, return_inverse=True)
-    return TetMesh.from_arrays(np.asarray(points)[used], number.reshape(-1, 4), on_degenerate="drop")
+    points, tets = np.asarray(points, dtype=np.float64)[used], number.reshape(-1, 4).astype(np.int32)
+    # The mesher counts orientation the other way round.
+    if float(tet_volumes(points, tets).sum()) < 0.0:
+        tets = tets[:, [0, 2, 1, 3]]
+    return TetMesh.from_arrays(points, tets, on_degenerate="drop")
