@@ -51,7 +51,7 @@ def create_skyline(model: Model, slots: int) -> tuple[Skyline, NewtonData, bool]
     x = NewtonData()
     for name in ("base", "start", "velocity", "change"):
         setattr(x, name, wp.zeros(contacts, dtype=wp.vec3, device=device))
-    for name in ("target", "radius"):
+    for name in ("target", "lift"):
         setattr(x, name, wp.zeros(contacts, dtype=wp.float32, device=device))
     x.sliding = wp.zeros(contacts, dtype=wp.int32, device=device)
     x.step = wp.zeros(velocities, dtype=wp.float32, device=device)

@@ -1,10 +1,10 @@
 """All contacts of an environment at once: Newton's method on a convex problem in u = D^½ L v.
 
-With the impulse λ₀ that a contact starts with, its law is λ = max(0, λ₀ + (target − v_n) / γ) along the normal and the
-same across it, projected to the disc of friction whose radius is kept while the problem is solved. γ is a small share
-of the contact's own inverse inertia. These laws are the derivative of a convex function of u, so Newton's method with a
-line search finds its minimum [Castro et al. 2023]; then λ₀ and the discs follow, until the impulses stand still
-(method of multipliers), so that γ leaves no softness behind.
+A contact that starts with the impulse λ₀ has the law λ = P(λ₀ + Γ⁻¹ (target − v)): P projects to the cone of friction in
+the norm of Γ, a small share of the contact's own inverse inertia. These laws are the derivative of a convex function of
+u, so Newton's method with a line search finds its minimum [Castro et al. 2022]. Then λ₀ follows the impulses until they
+stand still (method of multipliers), so that Γ leaves no softness behind; and where a contact slides, its target falls by
+μ |v_t|, without which the projection would lift it [De Saxcé & Feng 1998].
 """
 
 import warp as wp
@@ -14,17 +14,16 @@ from tensorphys_dynamics._kernels.skyline import Skyline, factorize_skyline, set
 
 wp.set_module_options({"enable_backward": False})
 
-# γ as a share of the inverse inertia of the contact. A stack that is R times heavier than what a contact sees converges
+# Γ as a share of the inverse inertia of the contact. A stack that is R times heavier than what a contact sees converges
 # by R · SHARE / (1 + R · SHARE) in each update of λ₀; below 1e-3 single precision does not carry the factor.
 SHARE = wp.constant(0.01)
-UPDATES = wp.constant(4)  # of λ₀ and the discs
-ITERATIONS = wp.constant(40)  # of Newton's method, all updates together
+UPDATES = wp.constant(8)  # of λ₀ and of the targets of contacts that slide
+ITERATIONS = wp.constant(60)  # of Newton's method, all updates together
 SEARCHES = wp.constant(12)
-# Speeds are found to STEP of a scale, impulses to what changes a speed by SETTLED of it: g h, or FAST of the speeds.
+# Speeds are found to STEP of a scale, and settled at SETTLED of it: g h, or FAST of the speeds.
 STEP = wp.constant(1.0e-3)
 SETTLED = wp.constant(1.0e-2)
 FAST = wp.constant(1.0e-2)
-DISC = wp.constant(0.1)  # an error of the radius counts by this share
 
 
 @wp.struct
@@ -36,45 +35,60 @@ class NewtonData:
     velocity: wp.array[wp.vec3]
     change: wp.array[wp.vec3]  # of the velocity along the step
     target: wp.array[wp.float32]
-    radius: wp.array[wp.float32]  # normal impulse that bounds the friction
-    sliding: wp.array[wp.int32]
+    lift: wp.array[wp.float32]  # μ |v_t| of a contact that slides
+    sliding: wp.array[wp.int32]  # whether it reached its static friction
     step: wp.array[wp.float32]  # by place
     before: wp.array[wp.float32]  # u before the solve
 
 
+@wp.struct
+class Law:
+    """Impulse of a contact at a relative velocity, and its negative derivative."""
+
+    impulse: wp.vec3
+    matrix: wp.mat33
+    slides: wp.int32
+
+
 @wp.func
-def friction_bound(k: ContactData, x: NewtonData, slot: int, normal: float):
-    """Bound of the friction: static until it is reached, then dynamic."""
-    return normal * wp.where(x.sliding[slot] == 1, k.dynamic_friction[slot], k.static_friction[slot])
+def friction_of(k: ContactData, x: NewtonData, slot: int):
+    """Coefficient of friction: static until that is reached, then dynamic."""
+    return wp.where(x.sliding[slot] == 1, k.dynamic_friction[slot], k.static_friction[slot])
 
 
 @wp.func
 def contact_law(k: ContactData, r: ContactRows, x: NewtonData, slot: int, v: wp.vec3):
-    """Impulse of a contact at its relative velocity, and its negative derivative (normal; tangential xx, xy, yy)."""
-    start = x.start[slot]
+    """The law of a contact."""
+    law = Law()
+    law.slides = 0
+    law.impulse = wp.vec3(0.0, 0.0, 0.0)
+    law.matrix = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     inverse = r.inverse[slot][0]
-    normal = float(0.0)
-    stiffness = float(0.0)
     if inverse > 0.0:
+        start = x.start[slot]
         gamma = SHARE / inverse
-        force = gamma * start[0] + x.target[slot] - v[0]
-        if force > 0.0:
-            stiffness = 1.0 / (gamma + r.compliance[slot])
-            normal = force * stiffness
-    slope = 1.0 / (SHARE * r.coupling[slot][2])
-    p = start[1] - v[1] * slope
-    q = start[2] - v[2] * slope
-    size = wp.sqrt(p * p + q * q)
-    bound = friction_bound(k, x, slot, x.radius[slot])
-    derivative = wp.vec4(stiffness, slope, 0.0, slope)
-    if size > bound:
-        p = p / size
-        q = q / size
-        slope = slope * bound / size
-        derivative = wp.vec4(stiffness, slope * q * q, -slope * p * q, slope * p * p)
-        p = p * bound
-        q = q * bound
-    return wp.vec3(normal, p, q), derivative
+        across = SHARE * r.coupling[slot][2]
+        along = gamma + r.compliance[slot]
+        n = (gamma * start[0] + x.target[slot] - x.lift[slot] - v[0]) / along
+        p = start[1] - v[1] / across
+        q = start[2] - v[2] / across
+        size = wp.sqrt(p * p + q * q)
+        mu = friction_of(k, x, slot)
+        if n > 0.0 and size <= mu * n:
+            law.impulse = wp.vec3(n, p, q)
+            law.matrix = wp.diag(wp.vec3(1.0 / along, 1.0 / across, 1.0 / across))
+        elif n * along > -mu * across * size:
+            law.slides = 1
+            sum = along + mu * mu * across
+            normal = (along * n + mu * across * size) / sum
+            tp = p / wp.max(size, 1.0e-30)
+            tq = q / wp.max(size, 1.0e-30)
+            law.impulse = wp.vec3(normal, mu * normal * tp, mu * normal * tq)
+            side = wp.vec3(0.0, -tq, tp)
+            edge = wp.vec3(1.0, mu * tp, mu * tq)
+            turn = mu * normal / wp.max(across * size, 1.0e-30)
+            law.matrix = wp.outer(edge, edge) * (1.0 / sum) + wp.outer(side, side) * turn
+    return law
 
 
 @wp.func
@@ -101,15 +115,14 @@ def row_change(t: Tables, r: ContactRows, z: Skyline, x: NewtonData, base: int, 
 
 
 @wp.func
-def add_block(t: Tables, r: ContactRows, z: Skyline, base: int, slot: int, g: wp.vec4):
+def add_block(t: Tables, r: ContactRows, z: Skyline, base: int, slot: int, matrix: wp.mat33):
     """Add Yᵀ G Y of a contact to the lower triangle."""
     for end in range(2):
         tables = r.ends[2 * slot + end]
         for p in range(tables[2]):
             i = z.place[tables[0] + t.chain[tables[1] + p]]
             row = z.row[base + i]
-            y = r.y[2 * slot + end, p]
-            gy = wp.vec3(g[0] * y[0], g[1] * y[1] + g[2] * y[2], g[2] * y[1] + g[3] * y[2])
+            gy = matrix * r.y[2 * slot + end, p]
             for other in range(2):
                 tables1 = r.ends[2 * slot + other]
                 for q in range(tables1[2]):
@@ -138,10 +151,10 @@ def assemble(
     for slot in range(start, start + k.count[environment]):
         v = row_velocity(t, w, r, slot)
         x.velocity[slot] = v
-        impulse, g = contact_law(k, r, x, slot, v)
-        if g[0] > 0.0 or g[1] + g[3] > 0.0:
-            add_block(t, r, z, base, slot, g)
-        impulse = impulse - x.base[slot]
+        law = contact_law(k, r, x, slot, v)
+        if law.impulse[0] > 0.0:
+            add_block(t, r, z, base, slot, law.matrix)
+        impulse = law.impulse - x.base[slot]
         for end in range(2):
             tables = r.ends[2 * slot + end]
             for p in range(tables[2]):
@@ -163,8 +176,8 @@ def slope_along(
     total = linear + share * square
     start = k.slot_start[environment]
     for slot in range(start, start + k.count[environment]):
-        impulse, g = contact_law(k, r, x, slot, x.velocity[slot] + share * x.change[slot])
-        total -= wp.dot(impulse - x.base[slot], x.change[slot])
+        law = contact_law(k, r, x, slot, x.velocity[slot] + share * x.change[slot])
+        total -= wp.dot(law.impulse - x.base[slot], x.change[slot])
     return total
 
 
@@ -191,33 +204,40 @@ def line_search(
 
 
 @wp.func
-def unsettled(t: Tables, w: Scratch, k: ContactData, r: ContactRows, x: NewtonData, environment: int):
-    """By how much λ₀ and the discs, if they followed the impulses, would change a speed; keeps the impulses."""
+def update(
+    t: Tables, w: Scratch, k: ContactData, r: ContactRows, x: NewtonData, environment: int, slow: float
+):
+    """Let λ₀ and the targets of sliding contacts follow; returns by how much speeds were off for want of it."""
     worst = float(0.0)
     start = k.slot_start[environment]
     for slot in range(start, start + k.count[environment]):
-        impulse, g = contact_law(k, r, x, slot, row_velocity(t, w, r, slot))
-        x.change[slot] = impulse
-        inverse = r.inverse[slot][0]
-        if inverse > 0.0:
-            lag = SHARE * wp.abs(impulse[0] - x.start[slot][0])
-            worst = wp.max(worst, wp.max(lag, DISC * wp.abs(impulse[0] - x.radius[slot])) / inverse)
-        if x.sliding[slot] == 0 and k.static_friction[slot] > k.dynamic_friction[slot]:
-            bound = 0.999 * friction_bound(k, x, slot, impulse[0])
-            if impulse[0] > 0.0 and impulse[1] * impulse[1] + impulse[2] * impulse[2] >= bound * bound:
+        v = row_velocity(t, w, r, slot)
+        law = contact_law(k, r, x, slot, v)
+        impulse = law.impulse
+        if impulse[0] > 0.0:
+            worst = wp.max(worst, SHARE * wp.abs(impulse[0] - x.start[slot][0]) / r.inverse[slot][0])
+        lift = float(0.0)
+        if law.slides == 0:
+            off = wp.length(wp.vec2(impulse[1] - x.start[slot][1], impulse[2] - x.start[slot][2]))
+            worst = wp.max(worst, SHARE * r.coupling[slot][2] * off)
+        else:
+            lift = friction_of(k, x, slot) * wp.max(0.0, wp.sqrt(v[1] * v[1] + v[2] * v[2]) - slow)
+            if x.sliding[slot] == 0 and k.static_friction[slot] > k.dynamic_friction[slot]:
                 x.sliding[slot] = 1
                 worst = 1.0e30
+        worst = wp.max(worst, wp.abs(lift - x.lift[slot]))
+        x.change[slot] = impulse
+        x.velocity[slot] = wp.vec3(lift, 0.0, 0.0)
     return worst
 
 
 @wp.func
-def follow(k: ContactData, x: NewtonData, environment: int, update: int):
-    """Let λ₀ and the discs follow the impulses, the discs by halves once they do not settle at once."""
+def follow(k: ContactData, x: NewtonData, environment: int):
+    """Start the next solve from what `update` found."""
     start = k.slot_start[environment]
     for slot in range(start, start + k.count[environment]):
-        impulse = x.change[slot]
-        x.start[slot] = impulse
-        x.radius[slot] = x.radius[slot] + wp.where(update > 2, 0.5, 1.0) * (impulse[0] - x.radius[slot])
+        x.start[slot] = x.change[slot]
+        x.lift[slot] = x.velocity[slot][0]
 
 
 @wp.func
@@ -231,15 +251,11 @@ def take_impulses(
     base: int,
     count: int,
 ):
-    """Impulses inside their cones, and the u that they give."""
+    """The impulses, and the u that they give."""
     start = k.slot_start[environment]
     for slot in range(start, start + k.count[environment]):
-        impulse, g = contact_law(k, r, x, slot, row_velocity(t, w, r, slot))
-        size = wp.sqrt(impulse[1] * impulse[1] + impulse[2] * impulse[2])
-        bound = friction_bound(k, x, slot, impulse[0])
-        if size > bound:
-            impulse = wp.vec3(impulse[0], impulse[1] * bound / size, impulse[2] * bound / size)
-        r.impulse[slot] = impulse
+        law = contact_law(k, r, x, slot, row_velocity(t, w, r, slot))
+        r.impulse[slot] = law.impulse
     for i in range(base, base + count):
         w.u[i] = x.before[i]
     for slot in range(start, start + k.count[environment]):
@@ -269,14 +285,22 @@ def solve_contacts(
     count = t.articulation_velocity[t.environment_articulation[environment + 1]] - base
     start = k.slot_start[environment]
     scale = h * wp.length(m.gravity[environment])
+    slow = scale
     for i in range(base, base + count):
         x.before[i] = w.u[i]
     for slot in range(start, start + k.count[environment]):
         x.base[slot] = r.impulse[slot]
-        x.start[slot] = r.impulse[slot]
-        x.radius[slot] = r.impulse[slot][0]
+        impulse = r.impulse[slot]
+        x.start[slot] = impulse
         x.sliding[slot] = 0
-        scale = wp.max(scale, FAST * wp.length(row_velocity(t, w, r, slot)))
+        v = row_velocity(t, w, r, slot)
+        scale = wp.max(scale, FAST * wp.length(v))
+        # a contact that slid goes on sliding, most likely
+        mu = k.dynamic_friction[slot]
+        x.lift[slot] = 0.0
+        bound = 0.99 * mu * impulse[0]
+        if impulse[0] > 0.0 and impulse[1] * impulse[1] + impulse[2] * impulse[2] >= bound * bound:
+            x.lift[slot] = mu * wp.max(0.0, wp.sqrt(v[1] * v[1] + v[2] * v[2]) - slow)
     updates = int(0)
     for iteration in range(ITERATIONS):
         assemble(t, w, k, r, z, x, environment, base, count)
@@ -295,7 +319,7 @@ def solve_contacts(
             w.u[i] = w.u[i] + share * x.step[base + z.place[i]]
         if share * share * square <= STEP * STEP * scale * scale:
             updates += 1
-            if unsettled(t, w, k, r, x, environment) <= SETTLED * scale or updates == UPDATES:
+            if update(t, w, k, r, x, environment, slow) <= SETTLED * scale or updates == UPDATES:
                 break
-            follow(k, x, environment, updates)
+            follow(k, x, environment)
     take_impulses(t, w, k, r, x, environment, base, count)

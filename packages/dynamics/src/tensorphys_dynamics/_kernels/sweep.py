@@ -15,6 +15,7 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.collisions import collide_pairs
 from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
 from tensorphys_dynamics._kernels.joint_arrays import JointRows, JointTables
@@ -33,6 +34,7 @@ SUDDEN = wp.constant(0.1)
 RECOVERY = wp.constant(10.0)
 # Contacts solved at once take turns with limits and joints this often.
 ROUNDS = wp.constant(4)
+UNREACHED = wp.constant(1.0e30)
 
 
 @wp.func
@@ -391,30 +393,31 @@ def sweep_environment(
     warm_start(t, m, s, w, k, r, environment, h)
     dof_pass(t, m, s, w, environment, h, 2, 1)
     warm_joints(t, w, jt, jr, environment)
-    joint_pass(t, w, jt, jr, environment, 1)
     passes = int(0)
     direct = z.used[environment]
-    if direct == 1:
-        newton_pass(t, m, s, w, k, r, jt, jr, z, x, environment, h, 1)
-    else:
-        passes = contact_pass(t, m, w, k, r, environment, h, 1)
-        dof_pass(t, m, s, w, environment, h, 1, 1)
-        joint_pass(t, w, jt, jr, environment, 1)
-    for attempt in range(passes):
-        contact_pass(t, m, w, k, r, environment, h, 1)
-        dof_pass(t, m, s, w, environment, h, 1, 1)
-        joint_pass(t, w, jt, jr, environment, 1)
-    copy_u(t, w, environment)
-    for i in range(count):
-        move_contact(t, w, k, r, start + i, h, bounce_threshold[0])
-    joint_pass(t, w, jt, jr, environment, 0)
-    for attempt in range(passes + relaxations):
-        if direct == 1:
-            newton_pass(t, m, s, w, k, r, jt, jr, z, x, environment, h, 0)
-        else:
-            contact_pass(t, m, w, k, r, environment, h, 0)
-            dof_pass(t, m, s, w, environment, h, 1, 0)
-            joint_pass(t, w, jt, jr, environment, 0)
+    for stage in range(2):
+        biased = 1 - stage
+        joint_pass(t, w, jt, jr, environment, biased)
+        if stage == 0 and direct == 1:
+            collide_pairs(t, w, k, r, x, environment, h, bounce_threshold[0])
+        turns = wp.where(stage == 0, 1, passes + relaxations)
+        turn = int(0)
+        while turn < turns:
+            if direct == 1:
+                newton_pass(t, m, s, w, k, r, jt, jr, z, x, environment, h, biased)
+            else:
+                repeats = contact_pass(t, m, w, k, r, environment, h, biased)
+                dof_pass(t, m, s, w, environment, h, 1, biased)
+                joint_pass(t, w, jt, jr, environment, biased)
+                if stage == 0 and turn == 0:
+                    passes = repeats
+                    turns += repeats
+            turn += 1
+        if stage == 0:
+            copy_u(t, w, environment)
+            threshold = wp.where(direct == 1, UNREACHED, bounce_threshold[0])
+            for i in range(count):
+                move_contact(t, w, k, r, start + i, h, threshold)
     for i in range(count):
         slot = start + i
         impulse = r.impulse[slot]
