@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ def tetrahedralize(
     """Fill a surface with tetrahedra whose boundary follows it within a tolerance [Hu et al. 2020].
 
     Surfaces with holes and crossings are accepted. The numbering of the result is that of the mesher and may change
-    with its version.
+    with its version. The working directory of the process is another one while it runs.
 
     Args:
         vertices: Surface [m], ``(V, 3)``.
@@ -36,13 +38,20 @@ def tetrahedralize(
             "tetrahedralize needs pytetwild: pip install tensorphys-fem[tetrahedralize]; "
             "voxel_mesh does without it"
         ) from error
-    points, tets = mesher.tetrahedralize(
-        np.ascontiguousarray(vertices, dtype=np.float64),
-        np.ascontiguousarray(triangles, dtype=np.int32),
-        edge_length_fac=edge_length,
-        epsilon=tolerance,
-        quiet=True,
-    )[:2]
+    home = os.getcwd()
+    # The mesher leaves a file where it runs, whatever it is asked for.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            points, tets = mesher.tetrahedralize(
+                np.ascontiguousarray(vertices, dtype=np.float64),
+                np.ascontiguousarray(triangles, dtype=np.int32),
+                edge_length_fac=edge_length,
+                epsilon=tolerance,
+                quiet=True,
+            )[:2]
+        finally:
+            os.chdir(home)
     if not len(tets):
         raise MeshError("tetrahedralize: the mesher left no tetrahedra; is the surface a closed solid?")
     used, number = np.unique(tets, return_inverse=True)

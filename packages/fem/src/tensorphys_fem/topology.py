@@ -81,6 +81,8 @@ def _shell_elements(mesh: ShellMesh, thickness: float) -> tuple[IntArray, IntArr
     hinges = mesh.hinges
     edge = mesh.points[hinges[:, 1]] - mesh.points[hinges[:, 0]]
     around = triangle_areas(mesh.points, hinges[:, :3]) + triangle_areas(mesh.points, hinges[:, [0, 1, 3]])
+    # ½ D θ² |e|² / (A0 + A1): exact for a plate rolled along a row of right triangles, and in every direction of an
+    # equilateral mesh, where it is the energy of [Seung & Nelson 1988].
     factor = thickness**3 * np.square(edge).sum(axis=1) / around
     kind = np.repeat(np.array((TRIANGLE, HINGE), dtype=np.int32), (len(planar), len(hinges)))
     nodes = np.concatenate((mesh.triangles[:, [0, 1, 2, 2]], hinges)).astype(np.int32)
