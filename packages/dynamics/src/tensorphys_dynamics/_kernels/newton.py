@@ -312,12 +312,14 @@ def solve_contacts(
             step = x.step[base + z.place[i]]
             linear += (w.u[i] - x.before[i]) * step
             square += step * step
+        fastest = float(0.0)
         for slot in range(start, start + k.count[environment]):
             x.change[slot] = row_change(t, r, z, x, base, slot)
+            fastest = wp.max(fastest, wp.length(x.change[slot]))
         share = line_search(k, r, x, environment, linear, square)
         for i in range(base, base + count):
             w.u[i] = w.u[i] + share * x.step[base + z.place[i]]
-        if share * share * square <= STEP * STEP * scale * scale:
+        if share * fastest <= STEP * scale:
             updates += 1
             if update(t, w, k, r, x, environment, slow) <= SETTLED * scale or updates == UPDATES:
                 break
