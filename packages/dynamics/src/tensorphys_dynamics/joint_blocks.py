@@ -241,17 +241,17 @@ class EnvironmentBlocks:
         c = self._columns["joint"]
         locked = c["locked"][row] != 0
         limited = np.isfinite(c["lower"][row]) | np.isfinite(c["upper"][row])
-        rows = [(_LOCK, axis) for axis in np.flatnonzero(locked)]
+        rows = [(_LOCK, int(axis)) for axis in np.flatnonzero(locked)]
         cone = bool(c["cone"][row])
         if cone and limited[4:].any():
             rows.append((_CONE, 4))
         limited[4:] &= not cone
-        rows += [(_LIMIT, axis) for axis in np.flatnonzero(limited & ~locked)]
-        rows += [(_DRIVE, axis) for axis in np.flatnonzero((c["drive_type"][row] != 0) & ~locked)]
+        rows += [(_LIMIT, int(axis)) for axis in np.flatnonzero(limited & ~locked)]
+        rows += [(_DRIVE, int(axis)) for axis in np.flatnonzero((c["drive_type"][row] != 0) & ~locked)]
         if np.isfinite(c["min_distance"][row]) or np.isfinite(c["max_distance"][row]):
             rows.append((_DISTANCE, 0))
         start = int(self._starts["joint"][e])
-        block = Block(_KINDS["joint"], row - start, [(k, int(a)) for k, a in rows])
+        block = Block(_KINDS["joint"], row - start, rows)
         self._add_end(e, block, int(c["link0"][row]))
         self._add_end(e, block, int(c["link1"][row]))
         return block

@@ -8,10 +8,10 @@ import numpy as np
 
 from tensorphys_dynamics import JointModel, Model
 from tensorphys_engine.findings import Findings
+from tensorphys_engine.gears import GearColumns, articulation_of_dof, first_path
 from tensorphys_engine.layout import Array, IntArray, Layout
-from tensorphys_engine.loose_joints import LooseJoints, displacements, read_loose_joints
+from tensorphys_engine.loose_joints import LooseJoints, read_loose_joints
 from tensorphys_engine.numbering import Numbering
-from tensorphys_scene import JointType, Template
 from tensorphys_spatial import transform_point
 
 _TENDON = ("stiffness", "damping", "limit_stiffness", "offset", "dead_band", "hard_limits", "enabled")
@@ -48,16 +48,16 @@ class SceneJoints:
         """
         if not self.unstretched.any():
             return
-        a = self.attachment
+        a, parameters = self.attachment, self.model.parameter_arrays()
         point = transform_point(link_pose[a["link"]].astype(float), a["position"])
         parent = np.where(a["parent"] >= 0, a["parent"], np.arange(len(point)))
         length = a["gearing"] * np.linalg.norm(point - point[parent], axis=1)
         for row in np.flatnonzero(a["parent"] >= 0):
             length[row] += length[parent[row]]
         leaves = np.flatnonzero(a["leaf"])
-        total = length[leaves] + self.model.spatial_tendon_offset.numpy()[a["tendon"][leaves]]
+        total = length[leaves] + parameters["spatial_tendon_offset"].numpy()[a["tendon"][leaves]]
         rest = np.where(self.unstretched[leaves], total, a["rest_length"][leaves])
-        self.model.leaf_rest_length.assign(rest.astype(np.float32))
+        parameters["leaf_rest_length"].assign(rest.astype(np.float32))
 
 
 def build_joints(numbering: Numbering, model: Model, dof_position: Array, findings: Findings) -> SceneJoints:
@@ -71,7 +71,7 @@ def build_joints(numbering: Numbering, model: Model, dof_position: Array, findin
     """
     loose = read_loose_joints(numbering, findings)
     dof_of_axis = tuple(_dof_of_axis(t, numbering) for t in range(len(numbering.plans)))
-    gears = _Gears(numbering, loose, dof_of_axis, dof_position, findings)
+    gears = GearColumns(numbering, loose, dof_of_axis, dof_position, findings)
     mimic = _mimic_columns(numbering, dof_of_axis, findings)
     coupled = gears.mimics
     if len(coupled["dof"]):
@@ -134,25 +134,15 @@ def _layout(numbering: Numbering, rows: tuple[IntArray, ...]) -> Layout:
     return Layout(numbering.scene.environments.template, [len(r) for r in rows])
 
 
-def _prefix(numbering: Numbering, template: int) -> str:
-    users = numbering.links.members(template)
-    return numbering.scene.environments.path[int(users[0])] if users.size else ""
-
-
-def _articulation_of_dof(numbering: Numbering, template: int, dof: Array) -> Array:
-    start = numbering.plans[template].articulation_dof_start
-    return np.searchsorted(start, dof, side="right") - 1
-
-
 def _mimic_columns(
     numbering: Numbering, dof_of_axis: tuple[IntArray, ...], findings: Findings
 ) -> dict[str, Array]:
     rows = []
     for t, template in enumerate(numbering.scene.templates):
-        table, prefix = template.mimic_joints, _prefix(numbering, t)
+        table, prefix = template.mimic_joints, first_path(numbering, t)
         own, other = dof_of_axis[t][table.axis], dof_of_axis[t][table.reference]
         fits = (own >= 0) & (other >= 0)
-        fits &= _articulation_of_dof(numbering, t, own) == _articulation_of_dof(numbering, t, other)
+        fits &= articulation_of_dof(numbering, t, own) == articulation_of_dof(numbering, t, other)
         for row in np.flatnonzero(~fits):
             findings.omit(
                 "mimic joints between joints of no common articulation, left out",
@@ -175,101 +165,6 @@ def _mimic_columns(
     return columns
 
 
-class _Gears:
-    """Gear and rack joints: mimic joints where both hinges are in one tree, gears where both are outside.
-
-    Attributes:
-        mimics, gears: Columns for `tensorphys_dynamics.JointModel`.
-    """
-
-    def __init__(
-        self,
-        numbering: Numbering,
-        loose: LooseJoints,
-        dof_of_axis: tuple[IntArray, ...],
-        dof_position: Array,
-        findings: Findings,
-    ) -> None:
-        self._numbering, self._loose, self._findings = numbering, loose, findings
-        self._dof_of_axis, self._position = dof_of_axis, dof_position
-        names = ("dof", "reference", "gearing", "offset", "natural_frequency", "damping_ratio", "enabled")
-        mimics: dict[str, list[Array]] = {name: [] for name in names}
-        gears: dict[str, list[Array]] = {
-            name: [] for name in ("joint0", "joint1", "axis0", "axis1", "factor0", "factor1", "offset")
-        }
-        has_gears = any(template.joint_couplings.count for template in numbering.scene.templates)
-        self._displacement = displacements(numbering, loose) if has_gears else np.zeros((0, 6))
-        for t, template in enumerate(numbering.scene.templates):
-            for row in range(template.joint_couplings.count):
-                self._add(t, template, row, mimics, gears)
-        self.mimics = {name: np.concatenate([*parts, np.zeros(0)]) for name, parts in mimics.items()}
-        self.gears = {name: np.concatenate([*parts, np.zeros(0)]) for name, parts in gears.items()}
-        for table, key in (
-            (self.mimics, ("dof", "reference")),
-            (self.gears, ("joint0", "joint1", "axis0", "axis1")),
-        ):
-            for name in key:
-                table[name] = table[name].astype(np.int64)
-        order = np.argsort(self.gears["joint0"], kind="stable")
-        self.gears = {name: values[order] for name, values in self.gears.items()}
-
-    def _add(
-        self,
-        t: int,
-        template: Template,
-        row: int,
-        mimics: dict[str, list[Array]],
-        gears: dict[str, list[Array]],
-    ) -> None:
-        table, joints = template.joint_couplings, template.joints
-        own = int(table.joint[row])
-        hinges = [int(table.joint0[row]), int(table.joint1[row])]
-        if not joints.enabled[own]:
-            return
-        axis_rows = [np.flatnonzero(template.axes.joint == hinge) for hinge in hinges]
-        if min(hinges) < 0 or any(len(rows) != 1 for rows in axis_rows):
-            self._leave_out(t, table.path[row], "it couples no two joints with one axis each")
-            return
-        first, second = (int(rows[0]) for rows in axis_rows)
-        ratio = self._numbering.columns(t, "joint_couplings.ratio")[:, row]
-        rack = int(joints.type[own]) == JointType.RACK_AND_PINION
-        bodies = (int(joints.body0[own]), int(joints.body1[own]))
-        signs = [-1.0 if int(joints.body0[h]) == b >= 0 else 1.0 for h, b in zip(hinges, bodies, strict=True)]
-        # gear: ratio · angle 0 + angle 1; rack: angle − ratio · displacement
-        one = np.ones_like(ratio)
-        factors = (signs[0] * one, -ratio * signs[1]) if rack else (ratio * signs[0], signs[1] * one)
-        dofs = [int(self._dof_of_axis[t][axis]) for axis in (first, second)]
-        places = [np.flatnonzero(self._loose.rows[t] == hinge) for hinge in hinges]
-        members = self._numbering.links.members(t)
-        shape = (len(members),)
-        factors = tuple(np.broadcast_to(f, shape) for f in factors)
-        if min(dofs) >= 0 and len(set(_articulation_of_dof(self._numbering, t, np.array(dofs)))) == 1:
-            flat = [dof + self._numbering.dofs.first(t)[:, 0] for dof in dofs]
-            gearing = factors[1] / factors[0]
-            start = [self._position[f] for f in flat]
-            values = (flat[0], flat[1], gearing, -start[0] - gearing * start[1], 0.0, 0.0, 1.0)
-            for name, value in zip(mimics, values, strict=True):
-                mimics[name].append(np.broadcast_to(value, shape))
-        elif all(len(place) for place in places):
-            flat = [int(p[0]) + self._loose.layout.first(t)[:, 0] for p in places]
-            axes = [int(template.axes.axis[axis]) for axis in (first, second)]
-            start = [self._displacement[f, axis] for f, axis in zip(flat, axes, strict=True)]
-            offset = -factors[0] * start[0] - factors[1] * start[1]
-            for name, value in zip(gears, (*flat, *axes, *factors, offset), strict=True):
-                gears[name].append(np.broadcast_to(value, shape))
-        else:
-            self._leave_out(
-                t, table.path[row], "one of its joints is in an articulation and the other is not"
-            )
-
-    def _leave_out(self, template: int, path: str, why: str) -> None:
-        self._findings.omit(
-            "gear and rack joints, left out",
-            _prefix(self._numbering, template) + path,
-            f"this gear or rack joint is left out: {why}",
-        )
-
-
 def _fixed_tendon_rows(
     numbering: Numbering, template: int, dof_of_axis: IntArray, findings: Findings
 ) -> IntArray:
@@ -277,7 +172,7 @@ def _fixed_tendon_rows(
     tables = numbering.scene.templates[template]
     axes, tendons = tables.fixed_tendon_axes, tables.fixed_tendons
     dof = dof_of_axis[axes.axis]
-    articulation = _articulation_of_dof(numbering, template, dof)
+    articulation = articulation_of_dof(numbering, template, dof)
     rows = []
     for row in range(tendons.count):
         own = axes.tendon == row
@@ -286,7 +181,7 @@ def _fixed_tendon_rows(
         else:
             findings.omit(
                 "fixed tendons over no common articulation, left out",
-                _prefix(numbering, template) + tendons.path[row],
+                first_path(numbering, template) + tendons.path[row],
                 "a fixed tendon runs over degrees of freedom of one articulation; left out",
             )
     return np.array(rows, np.int32)
@@ -298,7 +193,7 @@ def _articulation_of_fixed(
     axes = numbering.scene.templates[template].fixed_tendon_axes
     first = np.array([int(np.argmax(axes.tendon == row)) for row in rows], np.int64)
     dof = dof_of_axis[axes.axis[first]] if len(rows) else np.zeros(0, np.int32)
-    return _articulation_of_dof(numbering, template, dof).astype(np.int32)
+    return articulation_of_dof(numbering, template, dof).astype(np.int32)
 
 
 def _articulation_of_spatial(numbering: Numbering, template: int, rows: IntArray) -> IntArray:
@@ -320,7 +215,7 @@ def _spatial_tendon_rows(numbering: Numbering, template: int, findings: Findings
         else:
             findings.omit(
                 "spatial tendons over no simulated bodies, left out",
-                _prefix(numbering, template) + tendons.path[row],
+                first_path(numbering, template) + tendons.path[row],
                 "a spatial tendon runs from a root to leaves on simulated bodies; left out",
             )
     return np.array(rows, np.int32)

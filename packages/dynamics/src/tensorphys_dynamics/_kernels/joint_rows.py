@@ -241,6 +241,48 @@ def cone_row(
         body_row(t, m, s, w, jt, jr, block, row, y, f, wp.vec3(0.0, 0.0, 0.0), -direction)
 
 
+@wp.func
+def fill_row(
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    jt: JointTables,
+    jp: JointParameters,
+    jr: JointRows,
+    block: int,
+    row: int,
+    y: int,
+    item: int,
+    f: Frames,
+    kind: int,
+    axis: int,
+    free: int,
+):
+    """A row of any kind."""
+    if kind == LOCK:
+        lock_row(t, m, s, w, jt, jp, jr, block, row, y, item, f, axis, free)
+    elif kind == LIMIT:
+        limit_row(t, m, s, w, jt, jp, jr, block, row, y, item, f, axis, free)
+    elif kind == DRIVE:
+        drive_row(t, m, s, w, jt, jp, jr, block, row, y, item, f, axis, free)
+    elif kind == DISTANCE:
+        distance_row(t, m, s, w, jt, jp, jr, block, row, y, item, f)
+    elif kind == CONE:
+        cone_row(t, m, s, w, jt, jp, jr, block, row, y, item, f)
+
+
+@wp.func
+def keep_angle(jp: JointParameters, jr: JointRows, item: int, f: Frames, free: int):
+    """Follow the angle of a joint with one free rotation."""
+    if free == 1:
+        axis = int(0)
+        for k in range(3):
+            if ((jp.joint_locked[item] >> (3 + k)) & 1) == 0:
+                axis = k
+        jr.joint_angle[item] = angle_about(f, axis, jr.joint_angle[item])
+
+
 @wp.kernel
 def joint_rows(
     t: Tables,
@@ -269,12 +311,7 @@ def joint_rows(
     link1 = wp.where(jt.end_link[end + 1] >= 0, base + jt.end_link[end + 1], -1)
     f = joint_frames(t, m, s, w, link0, link1, jp.joint_frame0[item], jp.joint_frame1[item])
     free = free_rotations(jp.joint_locked[item])
-    if free == 1:
-        axis = int(0)
-        for k in range(3):
-            if ((jp.joint_locked[item] >> (3 + k)) & 1) == 0:
-                axis = k
-        jr.joint_angle[item] = angle_about(f, axis, jr.joint_angle[item])
+    keep_angle(jp, jr, item, f, free)
     works = jp.joint_enabled[item] == 1 and jr.joint_broken[item] == 0
     h = time_step[0] / float(substeps)
     for k in range(jt.block_rows[block]):
@@ -286,16 +323,7 @@ def joint_rows(
         kind = jt.row_kind[place]
         axis = jt.row_axis[place]
         if works:
-            if kind == LOCK:
-                lock_row(t, m, s, w, jt, jp, jr, block, row, y, item, f, axis, free)
-            elif kind == LIMIT:
-                limit_row(t, m, s, w, jt, jp, jr, block, row, y, item, f, axis, free)
-            elif kind == DRIVE:
-                drive_row(t, m, s, w, jt, jp, jr, block, row, y, item, f, axis, free)
-            elif kind == DISTANCE:
-                distance_row(t, m, s, w, jt, jp, jr, block, row, y, item, f)
-            elif kind == CONE:
-                cone_row(t, m, s, w, jt, jp, jr, block, row, y, item, f)
+            fill_row(t, m, s, w, jt, jp, jr, block, row, y, item, f, kind, axis, free)
         turn = h * wp.max(wp.length(f.angular0), wp.length(f.angular1))
         jr.row_curvature[row] = jr.row_curvature[row] * resolved(turn)
         response = solve_row(t, w, jt, jr, articulation, block, y)
