@@ -266,8 +266,8 @@ def _contact_rows(model: Model, slots: int, path: str) -> ContactRows:
 def create_scratch(model: Model) -> Scratch:
     """Allocate the quantities of one substep."""
     counts = {"link": model.link_count, "subtree": model.link_count}
-    articulation = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift", "loaded")
-    articulation += ("rubbed", "coupled", "exposed")
+    momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift")
+    articulation = (*momentum, "loaded", "rubbed", "coupled", "exposed")
     entry = ("mass_entry", "factor_entry", "dof_row")
     data = Scratch()
     for name, kind in cast(Any, Scratch).vars.items():

@@ -206,10 +206,23 @@ def kicked_velocity(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
 
 
 @wp.func
-def may_reach_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: int, h: float):
-    """Whether a degree of freedom may come to a limit in the substep, or was at one."""
+def fastest_joint(t: Tables, w: Scratch, a: int):
+    """Largest speed of the degrees of freedom."""
+    kind = t.articulation_type[a]
+    result = float(0.0)
+    for i in range(t.type_root[kind], t.type_velocities[kind]):
+        result = wp.max(result, wp.abs(w.free_velocity[t.articulation_velocity[a] + i]))
+    return result
+
+
+@wp.func
+def may_reach_limit(
+    t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: int, h: float, fastest: float
+):
+    """Whether a degree of freedom may come to a limit in the substep, or was at one; a limit that another one hits
+    may throw it there."""
     dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
-    reach = 4.0 * h * wp.abs(w.free_velocity[t.articulation_velocity[a] + i])
+    reach = h * wp.max(4.0 * wp.abs(w.free_velocity[t.articulation_velocity[a] + i]), 2.0 * fastest)
     q = s.dof_position[dof]
     return q - m.dof_lower[dof] <= reach or m.dof_upper[dof] - q <= reach or s.dof_limit_force[dof] != 0.0
 
@@ -219,8 +232,9 @@ def any_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: floa
     """Whether an articulation may come to a limit."""
     kind = t.articulation_type[a]
     result = int(0)
+    fastest = fastest_joint(t, w, a)
     for i in range(t.type_root[kind], t.type_velocities[kind]):
-        if may_reach_limit(t, m, s, w, a, i, h):
+        if may_reach_limit(t, m, s, w, a, i, h, fastest):
             result = 1
     return result
 
@@ -231,11 +245,12 @@ def dof_rows(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, 
     may saturate."""
     kind = t.articulation_type[a]
     root = t.type_root[kind]
+    fastest = fastest_joint(t, w, a)
     for i in range(root, t.type_velocities[kind]):
         dof = t.articulation_dof[a] + i - root
         index = t.articulation_velocity[a] + i
         flag = int(0)
-        if may_reach_limit(t, m, s, w, a, i, h):
+        if may_reach_limit(t, m, s, w, a, i, h, fastest):
             flag = 1
         if is_bounded(m, dof):
             if wp.abs(s.dof_saturation[dof]) == LOADED_SATURATION:
@@ -279,6 +294,51 @@ def stand_still(
         w.dof_limit_impulse[i] = 0.0
         w.dof_friction_impulse[i] = 0.0
     w.momentum_known[a] = 0
+
+
+@wp.func
+def unblend_root(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float):
+    """Have a synchronised root feel what is applied now.
+
+    Its half kick starts at the time of the positions, so that it does not straddle the change of the applied forces as
+    the kicks of joints do; a force that stops must leave no trace in the motion of the centre of mass.
+    """
+    kind = t.articulation_type[a]
+    start = t.articulation_velocity[a]
+    base = t.articulation_link[a]
+    changed = int(0)
+    for local in range(t.type_links[kind]):
+        link = base + local
+        force = 0.5 * (c.link_force[link] - s.previous_force[link])
+        torque = 0.5 * (c.link_torque[link] - s.previous_torque[link])
+        if wp.length(force) + wp.length(torque) > 0.0:
+            changed = 1
+        w.link_load_force[link] = force
+        w.link_load_torque[link] = torque + wp.cross(w.link_com_offset[link], force)
+    for i in range(6, t.type_velocities[kind]):
+        dof = t.articulation_dof[a] + i - 6
+        if c.actuation[dof] != s.previous_actuation[dof]:
+            changed = 1
+    if changed == 0:
+        return
+    for step in range(t.type_links[kind] - 1):
+        local = t.type_links[kind] - 1 - step
+        link = base + local
+        parent = base + t.link_parent[t.type_link[kind] + local]
+        w.link_load_force[parent] = w.link_load_force[parent] + w.link_load_force[link]
+        w.link_load_torque[parent] = w.link_load_torque[parent] + w.link_load_torque[link]
+    for i in range(t.type_velocities[kind]):
+        link = base + t.velocity_link[t.type_velocity[kind] + i]
+        along = wp.dot(w.motion_linear[start + i], w.link_load_force[link])
+        along += wp.dot(w.motion_angular[start + i], w.link_load_torque[link])
+        if i >= 6:
+            dof = t.articulation_dof[a] + i - 6
+            along += 0.5 * (c.actuation[dof] - s.previous_actuation[dof])
+        w.force[start + i] = h * along
+    solve(t, w, a, w.force)
+    for i in range(6):
+        w.free_velocity[start + i] = w.free_velocity[start + i] + 0.5 * w.force[start + i]
+        w.kick[start + i] = w.kick[start + i] + w.force[start + i]
 
 
 @wp.kernel
@@ -327,5 +387,7 @@ def smooth_substep(
             changed += saturate(t, m, s, c, w, a, h)
         if changed == 0:
             break
+    if first == 1 and s.fresh[a] == 0 and s.root_synced[a] == 1:
+        unblend_root(t, m, s, c, w, a, h)
     dof_rows(t, m, s, c, w, a, h)
     to_u(t, w, a, w.free_velocity, w.u)

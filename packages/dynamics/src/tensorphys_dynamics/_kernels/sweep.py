@@ -30,6 +30,10 @@ wp.set_module_options({"enable_backward": False})
 # pass a substep follows what changes slowly, an impact of several contacts needs more.
 EXTRA = wp.constant(8)
 SUDDEN = wp.constant(0.1)
+# Passes over the limits of an articulation while more than one bears a load, until none moves a position by more than
+# SETTLED [rad or m].
+LIMIT_TURNS = wp.constant(100)
+SETTLED = wp.constant(1.0e-6)
 # A joint that starts outside of its limits returns at this rate [1/s].
 RECOVERY = wp.constant(10.0)
 # Contacts solved at once take turns with limits and joints this often.
@@ -194,7 +198,7 @@ def dof_velocity(t: Tables, w: Scratch, a: int, i: int):
 
 @wp.func
 def solve_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: int, h: float, biased: int):
-    """Keep q + h v inside the limits, without rebound."""
+    """Keep q + h v inside the limits, without rebound; returns how far that moves the position."""
     index = t.articulation_velocity[a] + i
     dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
     below = m.dof_lower[dof] - s.dof_position[dof]
@@ -207,6 +211,7 @@ def solve_limit(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: in
     new = (wp.clamp(free, lowest, highest) - free) * w.dof_row_mass[index]
     apply_dof(t, w, a, i, new - old)
     w.dof_limit_impulse[index] = new
+    return h * wp.abs(new - old) / w.dof_row_mass[index]
 
 
 @wp.func
@@ -241,6 +246,31 @@ def solve_friction(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i:
 
 
 @wp.func
+def limit_passes(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float, biased: int):
+    """Friction and limits of one articulation; returns how many limits bear a load.
+
+    Two limits that are hit at once push each other's joint: passes are repeated until positions stand still.
+    """
+    kind = t.articulation_type[a]
+    active = int(0)
+    moved = float(SETTLED) + 1.0
+    turn = int(0)
+    while turn == 0 or (turn < LIMIT_TURNS and active > 1 and moved > SETTLED):
+        active = int(0)
+        moved = float(0.0)
+        for i in range(t.type_root[kind], t.type_velocities[kind]):
+            index = t.articulation_velocity[a] + i
+            flag = w.dof_row_flag[index]
+            if (flag & 8) == 8:
+                solve_friction(t, m, s, w, a, i, h)
+            if (flag & 1) == 1:
+                moved = wp.max(moved, solve_limit(t, m, s, w, a, i, h, biased))
+                active += wp.where(w.dof_limit_impulse[index] != 0.0, 1, 0)
+        turn += 1
+    return active
+
+
+@wp.func
 def dof_pass(
     t: Tables,
     m: ModelData,
@@ -255,18 +285,12 @@ def dof_pass(
     active = int(0)
     for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
         kind = t.articulation_type[a]
-        for i in range(t.type_root[kind], t.type_velocities[kind]):
-            index = t.articulation_velocity[a] + i
-            flag = w.dof_row_flag[index]
-            if flag != 0:
-                if kind_of_row == 2 and (flag & 2) == 2:
+        if kind_of_row == 1:
+            active += limit_passes(t, m, s, w, a, h, biased)
+        else:
+            for i in range(t.type_root[kind], t.type_velocities[kind]):
+                if (w.dof_row_flag[t.articulation_velocity[a] + i] & 2) == 2:
                     solve_slack(t, w, a, i, h)
-                elif kind_of_row == 1:
-                    if (flag & 8) == 8:
-                        solve_friction(t, m, s, w, a, i, h)
-                    if (flag & 1) == 1:
-                        solve_limit(t, m, s, w, a, i, h, biased)
-                    active += wp.where(w.dof_limit_impulse[index] != 0.0, 1, 0)
     return active
 
 

@@ -115,9 +115,10 @@ DOF_FLAGS = r"""
 // is not locked.
 auto dof_flags = [&]() {
   int any = 0;
+  const float fastest = fastest_joint();
   for (int i = NR + lane; i < nv; i += G) {
     int flag = w->flag[i] & LOCKED;
-    if (may_reach_limit(i)) flag |= 1;
+    if (may_reach_limit(i, fastest)) flag |= 1;
     if (w->kinds[i] & BOUNDED) {
       if (w->saturation[i] == 2 || w->saturation[i] == -2) flag |= 4;
       else if (w->saturation[i] == 0 && !(flag & LOCKED)) flag |= 2;
@@ -133,6 +134,46 @@ auto dof_flags = [&]() {
   }
   SYNC();
   return (group_any(any & (1 | 8)) ? 1 : 0) | (group_any(any & 2) ? 2 : 0);
+};
+"""
+
+# A synchronised root feels what is applied now: its half kick does not straddle the change of the applied forces.
+UNBLEND = r"""
+auto unblend_root = [&]() {
+  int changed = 0;
+  for (int l = lane; l < nl; l += G) {
+    const float* now = (const float*)&c.link_force.data[link0 + l];
+    const float* turned = (const float*)&c.link_torque.data[link0 + l];
+    const V f = (load(now) - load((const float*)&s.previous_force.data[link0 + l])) * 0.5f;
+    const V n = (load(turned) - load((const float*)&s.previous_torque.data[link0 + l])) * 0.5f;
+    if (f.x != 0.0f || f.y != 0.0f || f.z != 0.0f || n.x != 0.0f || n.y != 0.0f || n.z != 0.0f) changed = 1;
+    store(w->sub[l] + FORCE, f);
+    store(w->sub[l] + TORQUE, n + cross(load(w->com[l]), f));
+  }
+  for (int i = NR + lane; i < nv; i += G)
+    if (c.actuation.data[dof0 + i] != s.previous_actuation.data[dof0 + i]) changed = 1;
+  SYNC();
+  if (!group_any(changed)) return;
+  link_forces();
+  if (lane == 0) {
+    for (int i = 0; i < nv; i++) {
+      float force = w->force[i];
+      if (i >= NR) force += 0.5f * (c.actuation.data[dof0 + i] - s.previous_actuation.data[dof0 + i]);
+      w->force[i] = h * force;
+    }
+    for (int i = nv - 1; i >= 0; i--)
+      for (int p = 0; p < depth_of(i); p++)
+        w->force[tab(T_CHAIN + row_start(i) + p)] -= w->factor[row_start(i) + p] * w->force[i];
+    // the root is eliminated last, so that its part needs nothing of the joints
+    for (int i = 0; i < NR; i++) {
+      float value = w->force[i] * w->inverse_root[i] * w->inverse_root[i];
+      for (int p = 0; p < i; p++) value -= w->factor[row_start(i) + p] * w->force[p];
+      w->force[i] = value;
+      w->free_v[i] += 0.5f * value;
+      w->kick[i] += value;
+    }
+  }
+  SYNC();
 };
 """
 
@@ -178,5 +219,6 @@ for (int attempt = 0;;) {
   if (!changed) break;
   attempt++;
 }
+if (NR == 6 && substep == 0 && !fresh && root_synced) unblend_root();
 const int rows = dof_flags();
 """

@@ -100,14 +100,21 @@ auto release = [&]() {
   SYNC();
   return group_any(changed) ? 1 : 0;
 };
-auto may_reach_limit = [&](int i) {
+auto fastest_joint = [&]() {
+  float result = 0.0f;
+  for (int i = NR; i < nv; i++) result = greater(result, magnitude(w->free_v[i]));
+  return result;
+};
+// A limit that another joint hits may throw this one to its own.
+auto may_reach_limit = [&](int i, float fastest) {
   const int d = dof0 + i;
-  const float reach = 4.0f * h * magnitude(w->free_v[i]);
+  const float reach = h * greater(4.0f * magnitude(w->free_v[i]), 2.0f * fastest);
   return w->q[i] - m.dof_lower.data[d] <= reach || m.dof_upper.data[d] - w->q[i] <= reach || w->limit_force[i] != 0.0f;
 };
 auto any_limit = [&]() {
   int any = 0;
-  for (int i = NR + lane; i < nv; i += G) any |= may_reach_limit(i) ? 1 : 0;
+  const float fastest = fastest_joint();
+  for (int i = NR + lane; i < nv; i += G) any |= may_reach_limit(i, fastest) ? 1 : 0;
   return group_any(any);
 };
 """

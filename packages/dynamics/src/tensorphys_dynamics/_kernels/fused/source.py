@@ -35,7 +35,7 @@ from tensorphys_dynamics._kernels.fused import (
 from tensorphys_dynamics._kernels.kinematics import SOUND
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import ATTEMPTS
-from tensorphys_dynamics._kernels.sweep import EXTRA, RECOVERY, SUDDEN
+from tensorphys_dynamics._kernels.sweep import EXTRA, LIMIT_TURNS, RECOVERY, SETTLED, SUDDEN
 from tensorphys_dynamics._kernels.tension import OWN_SHARE, TENSION
 
 wp.set_module_options({"enable_backward": False})
@@ -230,6 +230,7 @@ def _constants(size: SizeClass) -> str:
         "HEAD_SIZE": contact_setup.ROW_HEAD,
         "POOL": size.pool,
         "EXTRA": int(EXTRA),
+        "LIMIT_TURNS": int(LIMIT_TURNS),
         "ATTEMPTS": int(ATTEMPTS),
         "LOCKED": 16,
         "OFF": int(OFF),
@@ -247,6 +248,7 @@ def _constants(size: SizeClass) -> str:
         "STEEP_SHARE": STEEP_SHARE,
         "STEEP_SLOPE": STEEP_SLOPE,
         "AT_REST": AT_REST,
+        "SETTLED": SETTLED,
         "HALF_TURN": HALF_TURN,
         "SOUND": SOUND,
         "CANCELLED": CANCELLED,
@@ -299,6 +301,7 @@ def source(size: SizeClass) -> str:
             mass.SOLVES.replace("{SUBTRACT}", mass.SUBTRACT_CPU if wide else mass.SUBTRACT_LANES),
             drives.DRIVES,
             friction.FRICTION,
+            drives.UNBLEND,
             drives.DOF_FLAGS,
             motion.MOVE,
             motion.ADVANCE,

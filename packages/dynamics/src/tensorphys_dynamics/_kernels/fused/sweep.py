@@ -36,8 +36,9 @@ auto slack_pass = [&]() {
 };
 {FRICTION_ROWS}
 // Friction, and q + h v inside the limits, without rebound.
-auto limit_pass = [&](const bool biased) {
-  if (!(rows & 1)) return;
+auto limit_turn = [&](const bool biased, float& far) {
+  int active = 0;
+  far = 0.0f;
   for (int i = NR; i < nv; i++) {
     if (w->flag[i] & 8) friction_step(i);
     if (!(w->flag[i] & 1)) continue;
@@ -51,6 +52,18 @@ auto limit_pass = [&](const bool biased) {
     SYNC();
     apply_dof(i, now - old);
     if (lane == 0) w->limit_impulse[i] = now;
+    far = greater(far, h * magnitude(now - old) / mass);
+    if (now != 0.0f) active++;
+  }
+  return active;
+};
+// Two limits that are hit at once push each other's joint: passes are repeated until positions stand still.
+auto limit_pass = [&](const bool biased) {
+  if (!(rows & 1)) return;
+  for (int turn = 0; turn < LIMIT_TURNS; turn++) {
+    float far;
+    if (limit_turn(biased, far) < 2 || !(far > SETTLED)) break;
+    SYNC();
   }
 };
 """
