@@ -491,7 +491,7 @@ def test_values_that_are_not_simulated_are_findings() -> None:
     scene = edit(
         pendulum_scene(3),
         bodies={"locked_axes": [0, 4]},
-        axes={"static_friction": [0.2]},
+        axes={"limit_restitution": [0.2]},
         joints={"break_force": [10.0]},
     )
     assert [path.rpartition("/")[2] for path, _ in Simulation(scene).findings] == ["rod", "hinge", "hinge"]
