@@ -344,7 +344,7 @@ def test_what_cannot_be_is_named(device: str) -> None:
 
 
 def test_filling_stays_inside_and_fills(device: str) -> None:
-    filled = tc.fill_spheres(CORNERS * HALF, TRIANGLES, sphere_limit=40, resolution=16)
+    filled = tc.fill_spheres(CORNERS * HALF, TRIANGLES, sphere_limit=40, resolution=16, device=device)
     centers, radii = filled.spheres[:, :3], filled.spheres[:, 3]
     assert (np.abs(centers).max(axis=1) + radii <= HALF * 1.0001).all()
     probes = np.random.default_rng(0).uniform(-HALF, HALF, (4000, 3))

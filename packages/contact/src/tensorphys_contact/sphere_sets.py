@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +67,7 @@ def fill_spheres(
     *,
     sphere_limit: int = 64,
     resolution: int = 32,
+    device: Any = None,
 ) -> SphereSet:
     """Fill a closed mesh with spheres that touch its surface from within.
 
@@ -76,6 +78,7 @@ def fill_spheres(
         triangles: Corners of each triangle, shape [count, 3].
         sphere_limit: Largest number of spheres.
         resolution: Points of the grid along the longest side.
+        device: Warp device that measures distances, default the current one.
 
     Raises:
         MeshError: a mesh that encloses no point of the grid.
@@ -86,7 +89,7 @@ def fill_spheres(
             f"filling needs a sphere and a grid, given sphere_limit {sphere_limit}, resolution {resolution}"
         )
     # The grid of the field only speeds queries; distances are asked of the surface itself.
-    field = field_from_mesh(points, triangles, parameters=FieldParameters(resolution=8), device="cpu")
+    field = field_from_mesh(points, triangles, parameters=FieldParameters(resolution=8), device=device)
     assert field.surface is not None  # fields of meshes have one
     low, high = field.surface.lower, field.surface.upper
     step = float((high - low).max()) / resolution

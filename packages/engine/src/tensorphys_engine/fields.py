@@ -76,7 +76,9 @@ class FieldBook:
             key = (id(mesh.points), tuple(scale.tolist()), most)
             if key not in self._sets:
                 try:
-                    filled = fill_spheres(mesh.points * scale, mesh.triangles, sphere_limit=most)
+                    filled = fill_spheres(
+                        mesh.points * scale, mesh.triangles, sphere_limit=most, device=self._device
+                    )
                 except (MeshError, SdfError) as error:
                     raise BuildError(f"{path}: no spheres fill its mesh: {error}") from error
                 self._sets[key] = len(self.sphere_sets)
