@@ -5,7 +5,16 @@ import pytest
 import warp as wp
 from scipy.integrate import solve_ivp
 
-from tensorphys_dynamics import JointModel, ModelError, Solver, StepLoads
+from tensorphys_dynamics import (
+    ArticulationType,
+    Control,
+    JointModel,
+    ModelError,
+    Solver,
+    State,
+    StepLoads,
+    build_model,
+)
 from tensorphys_dynamics._reference import Tree
 from tensorphys_dynamics.testing import bodies_model, link_energy, model_of
 from tensorphys_spatial import transform_point
@@ -435,6 +444,56 @@ def test_loads_of_a_step_add_up_with_joints_outside_of_trees(device):
     acceleration = loads.link_acceleration.numpy()[:, :3]
     net = pull[:, :3] - np.append(pull[1:, :3], np.zeros((1, 3)), axis=0) + [0, 0, -9.81]
     np.testing.assert_allclose(acceleration, net, atol=1e-3 * largest)
+
+
+def test_a_body_follows_the_moved_root_that_it_is_joined_to(device):
+    """A prescribed root that moves and turns carries a body on a fixed joint along, at its velocity."""
+    none = np.zeros(0, np.int32)
+    kinds = [
+        ArticulationType(fixed, np.array([-1], np.int32), none, np.zeros(0, bool)) for fixed in (True, False)
+    ]
+    model = build_model(
+        types=kinds,
+        articulation_type=[0, 1],
+        articulation_environment=[0, 0],
+        environment_count=1,
+        link={"mass": [1.0, 2.0], "inertia": [np.eye(3), np.eye(3) * 0.1]},
+        dof={},
+        device=device,
+    )
+    state, control = State(model), Control(model)
+    joints = JointModel(model, joint={"link0": [0], "link1": [1], "frame0": frames((0.5, 0, 0))})
+    solver = start(model, state, control, joints, frames((0, 0, 0), (0.5, 0, 0)), time_step=1 / 240)
+    state.root_velocity.assign(np.array([[0.3, 0, 0, 0, 0, 1.5]] * 2, np.float32))
+    for _ in range(240):
+        solver.step()
+    place = state.link_pose.numpy().astype(float)
+    assert place[0, 0] == pytest.approx(0.3, abs=1e-4)
+    np.testing.assert_allclose(
+        place[1, :3] - place[0, :3], [0.5 * np.cos(1.5), 0.5 * np.sin(1.5), 0], atol=1e-4
+    )
+    np.testing.assert_allclose(place[1, 3:], place[0, 3:], atol=1e-4)
+    velocity = state.link_velocity.numpy()[1]
+    expected = [0.3 - 0.75 * np.sin(1.5), 0.75 * np.cos(1.5), 0, 0, 0, 1.5]
+    np.testing.assert_allclose(velocity, expected, atol=5e-3)
+
+
+def test_a_soft_limit_is_a_spring_beyond_it(device):
+    upper = np.full((1, 6), np.inf)
+    upper[0, 4] = 0.4
+    stiffness = np.zeros((1, 6))
+    stiffness[0, 4] = 60.0
+    damping = np.zeros((1, 6))
+    damping[0, 4] = 6.0
+    limits = {"upper": upper, "limit_stiffness": stiffness, "limit_damping": damping}
+    model, state, control, joints, pose = hinged_rods(1, device, **limits)
+    solver = start(model, state, control, joints, pose)
+    for _ in range(300):
+        solver.step()
+    q = state.link_pose.numpy()[0]
+    found = 2 * np.arctan2(q[4], q[6])
+    assert found > 0.45
+    assert 60.0 * (found - 0.4) == pytest.approx(9.81 * 0.5 * np.cos(found), rel=1e-3)
 
 
 def test_wrong_joints_are_refused_by_name(device):

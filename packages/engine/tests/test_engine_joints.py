@@ -10,6 +10,7 @@ import pytest
 from tensorphys_engine import Simulation, UnsupportedWarning
 from tensorphys_engine.testing import walker_scene
 from tensorphys_scene import (
+    Articulations,
     Axes,
     AxisType,
     Bodies,
@@ -18,6 +19,7 @@ from tensorphys_scene import (
     JointCouplings,
     Joints,
     JointType,
+    Links,
     MimicJoints,
     Scene,
     Settings,
@@ -263,6 +265,81 @@ def test_gears_turn_against_each_other_and_racks_move_along() -> None:
     velocity = simulation.state.link_velocity.numpy()
     assert velocity[0, 5] == pytest.approx(4.0 * velocity[1, 0], rel=1e-4)
     assert velocity[1, 0] > 0.1
+
+
+def test_a_gear_in_one_tree_couples_its_degrees_of_freedom() -> None:
+    """Knees of the walker on a gear: ratio · left + right keeps its value."""
+    scene = coupled_scene()
+    template = scene.templates[0]
+    joints = table(
+        Joints,
+        **{
+            name: np.concatenate((getattr(template.joints, name), [value]))
+            for name, value in (("type", int(JointType.GEAR)), ("body0", 3), ("body1", 4))
+        },
+        path=(*template.joints.path, "/walker/gear"),
+        frame0=[*template.joints.frame0, [0, 0, 0, *UNIT]],
+        frame1=[*template.joints.frame1, [0, 0, 0, *UNIT]],
+    )
+    gear = table(JointCouplings, path=("/walker/gear",), joint=[4], joint0=[2], joint1=[3], ratio=[2.0])
+    simulation = Simulation(scene.replace(templates=(template.replace(joints=joints, joint_couplings=gear),)))
+    assert simulation.joints.model.mimic_count == 2
+    start = simulation.state.dof_position.numpy().reshape(2, 4)
+    for _ in range(60):
+        simulation.step()
+    q = simulation.state.dof_position.numpy().reshape(2, 4)
+    np.testing.assert_allclose(2 * q[:, 2] + q[:, 3], 2 * start[:, 2] + start[:, 3], atol=1e-5)
+    assert np.abs(q - start).max() > 0.01
+
+
+def test_fingers_of_one_drive_hold_a_cube() -> None:
+    """A drive of 20 N on one finger, the other follows by a mimic joint: each presses with half of it."""
+    template = Template(
+        bodies=table(
+            Bodies,
+            path=("/base", "/left", "/right", "/cube"),
+            mass=[1.0, 0.1, 0.1, 0.5],
+            inertia=[np.eye(3) * 1e-2] + [np.eye(3) * 1e-4] * 2 + [np.eye(3) * 2e-4],
+            pose=[[0, 0, 1, *UNIT], [0.05, 0, 1, *UNIT], [-0.05, 0, 1, *UNIT], [0, 0, 1, *UNIT]],
+        ),
+        shapes=table(
+            Shapes,
+            path=("/s0", "/s1", "/s2"),
+            body=[1, 2, 3],
+            type=[int(ShapeType.BOX)] * 3,
+            size=[[0.02, 0.03, 0.03]] * 2 + [[0.03, 0.03, 0.03]],
+        ),
+        joints=table(
+            Joints, path=("/j0", "/j1"), type=[int(JointType.PRISMATIC)] * 2, body0=[0, 0], body1=[1, 2]
+        ),
+        axes=table(
+            Axes,
+            path=("/j0", "/j1"),
+            joint=[0, 1],
+            axis=[int(AxisType.TRANS_X)] * 2,
+            names=("a", "b"),
+            position=[0.0501, -0.0501],
+            drive_type=[1, 0],
+            stiffness=[1000.0, 0.0],
+            damping=[50.0, 0.0],
+            target_position=[0.03, 0.0],
+        ),
+        links=table(
+            Links,
+            path=("/base", "/left", "/right"),
+            articulation=[0] * 3,
+            body=[0, 1, 2],
+            parent=[-1, 0, 0],
+            joint=[-1, 0, 1],
+        ),
+        articulations=table(Articulations, path=("/base",), fixed_base=[True]),
+        mimic_joints=table(MimicJoints, path=("/j1",), axis=[1], reference=[0], gearing=[1.0]),
+    )
+    simulation = Simulation(Scene(templates=(template,)))
+    for _ in range(300):
+        simulation.step(1 / 60)
+    assert np.abs(simulation.state.link_pose.numpy()[3, :3] - [0, 0, 1]).max() < 1e-4
+    assert simulation.solver.contact_normal_impulse.numpy().sum() * 60 == pytest.approx(20.0, rel=1e-2)
 
 
 def test_a_ball_on_a_spherical_joint_stays_in_its_cone() -> None:

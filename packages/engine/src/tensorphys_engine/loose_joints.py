@@ -180,7 +180,8 @@ def displacements(numbering: Numbering, loose: LooseJoints) -> Array:
         angles = 2.0 * np.arctan2(between[:, 3:6], between[:, 6:])
         angles = (angles + np.pi) % (2.0 * np.pi) - np.pi
         values = np.concatenate((between[:, :3], angles), axis=-1)
-        parts.append(values.reshape(-1, len(rows), 6))
+        count = max(len(pose) for pose in poses)
+        parts.append(values.reshape(count, len(rows), 6))
     return loose.layout.fill(parts, np.float64, (6,))
 
 
