@@ -284,7 +284,7 @@ def test_a_gear_in_one_tree_couples_its_degrees_of_freedom() -> None:
     gear = table(JointCouplings, path=("/walker/gear",), joint=[4], joint0=[2], joint1=[3], ratio=[2.0])
     simulation = Simulation(scene.replace(templates=(template.replace(joints=joints, joint_couplings=gear),)))
     assert simulation.joints.model.mimic_count == 2
-    start = simulation.state.dof_position.numpy().reshape(2, 4)
+    start = simulation.state.dof_position.numpy().reshape(2, 4).copy()
     for _ in range(60):
         simulation.step()
     q = simulation.state.dof_position.numpy().reshape(2, 4)
