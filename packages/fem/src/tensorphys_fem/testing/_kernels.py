@@ -10,6 +10,7 @@ from tensorphys_fem._kernels.tangents import (
     kirchhoff_modes,
     mode_block,
     neo_hookean_modes,
+    singular,
 )
 
 wp.set_module_options({"enable_backward": False})
@@ -46,7 +47,7 @@ def tangent(
     tangent_out: wp.array3d[wp.float32],
 ):
     n = wp.tid()
-    basis, sigma, right = wp.svd3(wp.mat33(f[n]))
+    basis, sigma, right = singular(f[n])
     pressure = float(bulk * dilatation(f[n], law))
     modes = Modes()
     if law == COROTATIONAL:
