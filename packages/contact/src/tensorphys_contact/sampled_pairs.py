@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 # Cells of the grid of a pair along each axis, where a manifold has up to 32 contacts, and where it has more.
 _FEW, _MANY = 3, 4
-# Threads a pair on a GPU; a CPU walks the chunks of a pair in one.
-_LANES = 64
+# Threads of all pairs that fill a GPU, and the least and most of one pair; a CPU walks the chunks of a pair in one.
+_THREADS, _LEAST_LANES, _MOST_LANES = 1 << 16, 32, 2048
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +193,9 @@ def collide_sampled(
 ) -> None:
     """Find the manifolds of these pairs in two launches."""
     count = len(members)
-    lanes = _LANES if model.device.is_cuda else 1
+    lanes = 1
+    if model.device.is_cuda:
+        lanes = min(max(_THREADS // max(count, 1), _LEAST_LANES), _MOST_LANES)
     world = [model.contact_offset, margin, body_pose, sampled.columns, sampled.geometry, sampled.samples]
     wp.launch(
         kernels.find_deepest,
