@@ -47,7 +47,9 @@ class ParallelSolve:
             return
         key = (id(control), id(limits))
         if key not in self._graphs:
-            wp.load_module(chunks, device=self.device, block_dim=self.lanes)
+            for module in (chunks, gradients):  # nothing may be compiled inside of a capture
+                wp.load_module(module, device=self.device)
+                wp.load_module(module, device=self.device, block_dim=self.lanes)
             with wp.ScopedCapture(self.device) as capture:
                 self._run(control.loads(), limits)
             self._graphs[key] = (capture.graph, control)
