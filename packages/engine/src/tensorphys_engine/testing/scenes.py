@@ -123,46 +123,48 @@ def pendulum_scene(environment_count: int = 1, *, flipped: bool = False, angle: 
     return _scene(template, environment_count, 0.0, ground=False)
 
 
-def walker_scene(environment_count: int = 1, *, spacing: float = 0.0) -> Scene:
+def walker_scene(environment_count: int = 1, *, spacing: float = 0.0, alone: bool = False) -> Scene:
     """A torso with two legs of two driven joints each, a free crate and a kinematic platform.
 
     Args:
         environment_count: Number of environments.
         spacing: Distance of neighbours [m].
+        alone: Whether crate and platform are left out.
 
     Returns:
         The scene; the articulation is ``<environment>/walker`` with 5 links and 4 degrees of freedom, free
         bodies are ``<environment>/crate`` and ``<environment>/platform``.
     """
-    return _scene(_walker_template(), environment_count, spacing)
+    return _scene(_walker_template(alone), environment_count, spacing)
 
 
-def _walker_template() -> Template:
+def _walker_template(alone: bool) -> Template:
     sides, root = (("left", 0.12), ("right", -0.12)), "/walker"
     # Breadth first: both thighs, then both shins.
     links = [f"{root}/torso"] + [f"{root}/{side}_{part}" for part in ("thigh", "shin") for side, _ in sides]
     joints = [f"{root}/joints/{side}_{name}" for name in ("hip", "knee") for side, _ in sides]
-    free = ["/crate", "/platform"]
+    free = [] if alone else ["/crate", "/platform"]
+    count = 5 + len(free)
     poses = [_pose(0, 0, 0.75)] + [_pose(0, y, z) for z in (0.55, 0.25) for _, y in sides]
-    poses += [_pose(0.5, 0, 0.3), _pose(0.5, 0, 0.1)]
+    poses += [_pose(0.5, 0, 0.3), _pose(0.5, 0, 0.1)][: len(free)]
     limb = np.diag([0.004, 0.004, 0.0006])
     return Template(
         prims=("", root, *links, *[f"{link}/geometry" for link in links], f"{root}/joints", *joints),
         bodies=_table(
             Bodies,
             path=tuple(links + free),
-            mass=[4.0, 0.8, 0.8, 0.5, 0.5, 1.0, 1.0],
-            inertia=[np.diag([0.03, 0.02, 0.04])] + [limb] * 4 + [np.eye(3) * 0.0067, np.eye(3)],
+            mass=[4.0, 0.8, 0.8, 0.5, 0.5, 1.0, 1.0][:count],
+            inertia=([np.diag([0.03, 0.02, 0.04])] + [limb] * 4 + [np.eye(3) * 0.0067, np.eye(3)])[:count],
             pose=poses,
-            kinematic=[False] * 6 + [True],
+            kinematic=([False] * 6 + [True])[:count],
         ),
         shapes=_table(
             Shapes,
             path=tuple(f"{path}/geometry" for path in links + free),
-            body=np.arange(7),
-            type=[int(ShapeType.BOX)] + [int(ShapeType.CAPSULE)] * 4 + [int(ShapeType.BOX)] * 2,
-            size=[[0.1, 0.15, 0.08]] + [[0.04, 0.1, 0.0]] * 4 + [[0.1, 0.1, 0.1], [0.3, 0.3, 0.1]],
-            material=[0, 0, 0, 0, 0, 1, -1],
+            body=np.arange(count),
+            type=([int(ShapeType.BOX)] + [int(ShapeType.CAPSULE)] * 4 + [int(ShapeType.BOX)] * 2)[:count],
+            size=([[0.1, 0.15, 0.08]] + [[0.04, 0.1, 0.0]] * 4 + [[0.1, 0.1, 0.1], [0.3, 0.3, 0.1]])[:count],
+            material=[0, 0, 0, 0, 0, 1, -1][:count],
         ),
         materials=_table(
             Materials,
