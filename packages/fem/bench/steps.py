@@ -28,7 +28,9 @@ SCENES = {
 }
 
 
-def build(name: str, options: argparse.Namespace) -> tuple[tf.FemModel, tf.FemState, tf.FemControl, tf.FemSolver]:
+def build(
+    name: str, options: argparse.Namespace
+) -> tuple[tf.FemModel, tf.FemState, tf.FemControl, tf.FemSolver]:
     """Model, state, control and solver of a scene."""
     count, cells = SCENES[name]
     mesh = tf.box_mesh(cells, 0.1)
@@ -98,7 +100,9 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, object]:
 
 def main() -> None:
     """Measure the scenes and print a row for each."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scene", action="append", choices=sorted(SCENES))
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--path", default="auto", choices=("auto", "body", "parallel"))

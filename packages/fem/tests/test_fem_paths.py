@@ -14,7 +14,9 @@ def _bodies(mesh, other, scheme):
     bodies = [
         tf.Body(
             mesh,
-            tf.Material(10.0**exponent, poisson, elasticity=laws[exponent % 2], damping=0.002 * (exponent % 3)),
+            tf.Material(
+                10.0**exponent, poisson, elasticity=laws[exponent % 2], damping=0.002 * (exponent % 3)
+            ),
             scheme=scheme,
         )
         for exponent, poisson in ((4, 0.3), (5, 0.42), (6, 0.48), (7, 0.2))

@@ -30,9 +30,9 @@ class Material:
 
     Attributes:
         youngs_modulus: [Pa].
-        poissons_ratio: In (−1, 0.4999]. From 0.4 on the dilatation of an element goes over into the mean of its
-            nodal patches, completely at 0.45: the cure of volumetric locking by average nodal pressures
-            [Bonet & Burton 1998].
+        poissons_ratio: In (−1, 0.4999]. From 0.4 on, completely at 0.45, the dilatation of an element goes over into
+            the mean of its nodal patches, the cure of volumetric locking by average nodal pressures
+            [Bonet & Burton 1998], and its gradient is mixed with theirs [Liu, Nguyen-Thoi & Lam 2008].
         density: [kg/m³].
         elasticity: Law of the solid; shells are always co-rotational in their plane.
         damping: Ratio of viscous to elastic moduli [s]: a Kelvin–Voigt stress 2 μ d Ė + λ d tr(Ė) I beside the
