@@ -33,7 +33,7 @@ SUDDEN = wp.constant(0.1)
 # Passes over the limits of an articulation while more than one bears a load, until none moves a position by more than
 # SETTLED [rad or m].
 LIMIT_TURNS = wp.constant(100)
-SETTLED = wp.constant(1.0e-6)
+SETTLED = wp.constant(2.0e-8)
 # A joint that starts outside of its limits returns at this rate [1/s].
 RECOVERY = wp.constant(10.0)
 # Contacts solved at once take turns with limits and joints this often.
@@ -249,13 +249,15 @@ def solve_friction(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i:
 def limit_passes(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float, biased: int):
     """Friction and limits of one articulation; returns how many limits bear a load.
 
-    Two limits that are hit at once push each other's joint: passes are repeated until positions stand still.
+    Two limits that are hit at once push each other's joint: passes are repeated until positions stand still. Beside
+    contacts, which push them as well, the passes over all rows are what repeats.
     """
     kind = t.articulation_type[a]
     active = int(0)
+    turns = wp.where(w.exposed[a] == 1, 1, LIMIT_TURNS)
     moved = float(SETTLED) + 1.0
     turn = int(0)
-    while turn == 0 or (turn < LIMIT_TURNS and active > 1 and moved > SETTLED):
+    while turn == 0 or (turn < turns and active > 1 and moved > SETTLED):
         active = int(0)
         moved = float(0.0)
         for i in range(t.type_root[kind], t.type_velocities[kind]):

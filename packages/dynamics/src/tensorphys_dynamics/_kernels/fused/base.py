@@ -14,11 +14,11 @@ struct Scratch {
   float com[LB + 1][3];             // centre of mass relative to that of the root
   float motion[VB + 1][6];          // linear, angular motion of each velocity index
   float q[VB], v[VB], half_kick[VB], kick[VB], free_v[VB], sine[VB], cosine[VB];
-  float inverse_root[VB], gain[VB], drive[VB], limit_force[VB], limit_impulse[VB], slack[VB], row_mass[VB];
-  float friction[VB], load[VB];     // impulse of friction; |force| + |torque| that the joint transmits
+  float inverse_root[VB], gain[VB], drive[VB], limit_force[VB], limit_impulse[VB], row_mass[VB];
+  float friction[VB];               // impulse of friction
   float u[UB], drift[UB];           // D^1/2 L v after the last and after the biased pass
   float factor[EB];                 // M, then L and D
-  int saturation[VB], flag[VB], kinds[VB];
+  int saturation[VB], flag[VB];     // bits of `flag`: see `dof_flags` and the enumeration in the setting
   {TWO_ACTS}
 };
 """
@@ -90,7 +90,7 @@ for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[
 for (int i = lane; i < entry_count; i += G) w->factor[i] = 0.0f;
 for (int i = lane; i < UB; i += G) { w->u[i] = 0.0f; w->drift[i] = 0.0f; }
 // What acts on a degree of freedom; friction with a coefficient goes by the load of the joint.
-enum { ROUGH = 1, BY_LOAD = 2, BOUNDED = 4, SMOOTH = 8 };
+enum { ROUGH = 256, BY_LOAD = 512, BOUNDED = 1024, SMOOTH = 2048, KINDS = 0xF00 };
 int kinds = 0;
 for (int i = lane; i < nv; i += G) {
   w->v[i] = s.velocity.data[velocity0 + i];
@@ -106,8 +106,8 @@ for (int i = lane; i < nv; i += G) {
     const bool bounded = envelope || (driven && m.dof_max_force.data[d] < UNBOUNDED);
     const bool smooth = !driven && !envelope && !rough && viscous == 0.0f && m.dof_passive_stiffness.data[d] == 0.0f
                      && m.dof_passive_damping.data[d] == 0.0f;
-    w->kinds[i] = (rough ? ROUGH : 0) | (by_load ? BY_LOAD : 0) | (bounded ? BOUNDED : 0) | (smooth ? SMOOTH : 0);
-    kinds |= w->kinds[i];
+    w->flag[i] = (rough ? ROUGH : 0) | (by_load ? BY_LOAD : 0) | (bounded ? BOUNDED : 0) | (smooth ? SMOOTH : 0);
+    kinds |= w->flag[i];
     w->q[i] = s.dof_position.data[dof0 + i];
     w->saturation[i] = s.dof_saturation.data[dof0 + i];
     w->limit_force[i] = s.dof_limit_force.data[dof0 + i];

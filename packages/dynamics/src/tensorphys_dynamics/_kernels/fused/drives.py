@@ -3,7 +3,7 @@
 DRIVES = r"""
 auto drive_type = [&](int i) { return m.dof_drive_type.data[dof0 + i]; };
 auto max_force = [&](int i) { return m.dof_max_force.data[dof0 + i]; };
-auto tab_smooth = [&](int i) { return (w->kinds[i] & SMOOTH) != 0; };
+auto tab_smooth = [&](int i) { return (w->flag[i] & SMOOTH) != 0; };
 // force of a drive of unit scale if the joint moves at v over the substep
 auto drive_error = [&](int i, float v) {
   return m.dof_stiffness.data[dof0 + i] * (c.position_target.data[dof0 + i] - w->q[i] - h * v)
@@ -56,7 +56,7 @@ auto assemble = [&](bool first) {
       const float stiffness = m.dof_passive_stiffness.data[d];
       const float damping = m.dof_passive_damping.data[d] + m.dof_viscous_friction.data[d];
       float diagonal = h * (h * stiffness + damping), actuation = c.actuation.data[d];
-      const int saturation = w->kinds[i] & BOUNDED ? w->saturation[i] : 0;
+      const int saturation = w->flag[i] & BOUNDED ? w->saturation[i] : 0;
       force += stiffness * (m.dof_spring_reference.data[d] - w->q[i] - h * v) - damping * v;
       if (m.dof_envelope.data[d] == 0 || saturation == 0)
         force += actuation + blend * (s.previous_actuation.data[d] - actuation);
@@ -91,7 +91,7 @@ auto kicked = [&]() {
 auto saturate = [&]() {
   int changed = 0;
   for (int i = NR + lane; i < nv; i += G) {
-    if (!(w->kinds[i] & BOUNDED)) continue;
+    if (!(w->flag[i] & BOUNDED)) continue;
     const float bound = effort_bound(i, w->free_v[i]), force = actuator_force(i, w->free_v[i]);
     const int old = w->saturation[i], sign = old > 0 ? 1 : -1;
     if (old == 2 || old == -2) continue;
@@ -112,22 +112,21 @@ auto saturate = [&]() {
 
 DOF_FLAGS = r"""
 // Flags: 1 limit that may be reached, 2 drive that a contact may saturate, 4 drive saturated under load, 8 friction that
-// is not locked.
+// is not locked, 16 friction that is, 32 and 64 drive that a contact has saturated from above and from below.
 auto dof_flags = [&]() {
   int any = 0;
   const float fastest = fastest_joint();
   for (int i = NR + lane; i < nv; i += G) {
-    int flag = w->flag[i] & LOCKED;
+    int flag = w->flag[i] & (LOCKED | KINDS);
     if (may_reach_limit(i, fastest)) flag |= 1;
-    if (w->kinds[i] & BOUNDED) {
+    if (w->flag[i] & BOUNDED) {
       if (w->saturation[i] == 2 || w->saturation[i] == -2) flag |= 4;
       else if (w->saturation[i] == 0 && !(flag & LOCKED)) flag |= 2;
     }
-    if ((w->kinds[i] & ROUGH) && !(flag & LOCKED)) flag |= 8;
+    if ((w->flag[i] & ROUGH) && !(flag & LOCKED)) flag |= 8;
     w->drive[i] = actuator_force(i, w->free_v[i]);
     w->flag[i] = flag;
     w->limit_impulse[i] = 0.0f;
-    w->slack[i] = 0.0f;
     w->friction[i] = 0.0f;
     if (flag & (1 | 8)) w->row_mass[i] = 1.0f / greater(response_row(i, w->response), 1.0e-30f);
     any |= flag;
@@ -182,7 +181,7 @@ SMOOTH = r"""
 bool scaling = false;
 for (int i = NR + lane; i < nv; i += G) {
   w->drive[i] = 1.0f;
-  w->flag[i] = 0;
+  w->flag[i] &= KINDS;
   if (drive_type(i) == 2) scaling = true;
 }
 scaling = group_any(scaling);

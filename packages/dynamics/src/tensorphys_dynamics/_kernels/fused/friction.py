@@ -5,10 +5,10 @@ auto friction_bounds = [&](int i, float& stick, float& slide) {
   const int d = dof0 + i;
   slide = m.dof_dynamic_friction.data[d];
   stick = greater(m.dof_static_friction.data[d], slide);
-  if (w->kinds[i] & BY_LOAD) stick = slide = m.dof_friction_coefficient.data[d] * w->load[i];
+  if (w->flag[i] & BY_LOAD) stick = slide = m.dof_friction_coefficient.data[d] * w->cosine[i];
 };
 // |force| + |torque| of each joint: the rate of momentum of its subtree, if links go on changing their velocities as in
-// the substep before, less what acts on the subtree otherwise; about the joint.
+// the substep before, less what acts on the subtree otherwise; about the joint. Until positions move, `cosine` has it.
 auto joint_loads = [&]() {
   if (lane == 0) {
     auto change = [&](int i) { return s.velocity_change.data[velocity0 + i] * (1.0f / h); };
@@ -62,7 +62,7 @@ auto joint_loads = [&]() {
       const V given = f - load(w->sub[l] + FORCE);
       const V turned = n - load(w->sub[l] + TORQUE) - cross(joint_point(l) - origin, given);
       const float size = sqrtf(dot(given, given)) + sqrtf(dot(turned, turned));
-      for (int i = tab(T_FIRST + l); i < tab(T_FIRST + l + 1); i++) w->load[i] = size;
+      for (int i = tab(T_FIRST + l); i < tab(T_FIRST + l + 1); i++) w->cosine[i] = size;
     }
   }
   SYNC();
@@ -71,14 +71,14 @@ auto joint_loads = [&]() {
 auto lock_resting = [&]() {
   if (rough && nc == 0)
     for (int i = NR + lane; i < nv; i += G)
-      if ((w->kinds[i] & ROUGH) && s.dof_sliding.data[dof0 + i] == 0) w->flag[i] = LOCKED;
+      if ((w->flag[i] & ROUGH) && s.dof_sliding.data[dof0 + i] == 0) w->flag[i] |= LOCKED;
   SYNC();
 };
 auto unlock = [&]() {
   int changed = 0;
   for (int i = NR + lane; i < nv; i += G) {
     changed |= w->flag[i] & LOCKED;
-    w->flag[i] = 0;
+    w->flag[i] &= KINDS;
   }
   SYNC();
   return group_any(changed) ? 1 : 0;
@@ -93,7 +93,7 @@ auto release = [&]() {
     w->free_v[i] = 0.0f;
     s.dof_friction_force.data[dof0 + i] = w->friction[i] / h;
     if (magnitude(w->friction[i]) > h * stick) {
-      w->flag[i] = 0;
+      w->flag[i] &= KINDS;
       changed = 1;
     }
   }

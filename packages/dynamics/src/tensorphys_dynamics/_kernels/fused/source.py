@@ -102,7 +102,7 @@ class SizeClass:
         """Floats of an environment in fast memory, for a group; padding against bank conflicts included."""
         smooth = 34 * self.links + self.velocities
         sweep = self.entries + 8 + self.pool
-        rest = 13 + 10 * self.links + 3 + 25 * self.velocities + 6 + 2 * self.row_width + self.entries + 8
+        rest = 13 + 10 * self.links + 3 + 22 * self.velocities + 6 + 2 * self.row_width + self.entries + 8
         return rest + max(smooth, sweep) + 32
 
 

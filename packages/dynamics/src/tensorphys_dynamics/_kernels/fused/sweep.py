@@ -30,7 +30,7 @@ auto slack_pass = [&]() {
     const float impulse = h * excess / greater(1.0f - w->gain[i] * h * inverse, 1.0e-6f);
     SYNC();
     apply_dof(i, impulse);
-    if (lane == 0) w->slack[i] = impulse;
+    if (lane == 0) w->flag[i] |= impulse < 0.0f ? 32 : 64;
     from_u(w->u, w->sine);
   }
 };
@@ -57,12 +57,13 @@ auto limit_turn = [&](const bool biased, float& far) {
   }
   return active;
 };
-// Two limits that are hit at once push each other's joint: passes are repeated until positions stand still.
+// Two limits that are hit at once push each other's joint: passes are repeated until positions stand still. Beside
+// contacts the passes over all rows are what repeats.
 auto limit_pass = [&](const bool biased) {
   if (!(rows & 1)) return;
   for (int turn = 0; turn < LIMIT_TURNS; turn++) {
     float far;
-    if (limit_turn(biased, far) < 2 || !(far > SETTLED)) break;
+    if (limit_turn(biased, far) < 2 || !(far > SETTLED) || nc > 0) break;
     SYNC();
   }
 };
@@ -102,7 +103,7 @@ if (rough) keep_friction();
 for (int i = NR + lane; i < nv; i += G) {
   w->limit_force[i] = w->limit_impulse[i] / h;
   if (w->limit_impulse[i] != 0.0f) loaded = 1;
-  if (w->slack[i] != 0.0f) w->saturation[i] = w->slack[i] < 0.0f ? 2 : -2;
+  if (w->flag[i] & (32 | 64)) w->saturation[i] = w->flag[i] & 32 ? 2 : -2;
 }
 loaded = group_any(loaded);
 SYNC();
