@@ -17,11 +17,11 @@ class Elasticity(enum.IntEnum):
     """Law of an elastic solid; the value is what kernels read."""
 
     COROTATIONAL = 0
-    """Linear in the stretch: ψ = μ |U − I|² + λ/2 tr(U − I)² [Müller & Gross 2004, as an energy]."""
+    """Linear in the stretch: ψ = μ ‖U − I‖² + λ/2 tr(U − I)² [Müller & Gross 2004, as an energy]."""
     STABLE_NEO_HOOKEAN = 1
     """[Smith, de Goes & Kim 2018], with the Lamé constants that agree with linear elasticity at small strain."""
     ST_VENANT_KIRCHHOFF = 2
-    """ψ = μ |E|² + λ/2 tr(E)²; for comparisons, it collapses under large compression."""
+    """ψ = μ ‖E‖² + λ/2 tr(E)²; for comparisons, it collapses under large compression."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,7 +23,7 @@ class FemMeasures:
         stretches: Rᵀ F, identity at rest, mat33 ``[M]``.
         stresses: Elastic Cauchy stress [Pa], environment axes, mat33 ``[M]``. Where the dilatation is averaged over
             nodal patches, its pressure is the averaged one.
-        von_mises: √(3/2) |dev σ| [Pa], float32 ``[M]``.
+        von_mises: √(3/2) ‖dev σ‖ [Pa], float32 ``[M]``.
         nodal_forces: Elastic force on each node [N], vec3d ``[N]``.
         kinetic_energy, elastic_energy: Of each body [J], float64 ``[B]``.
         momentum: [kg m/s], vec3d ``[B]``.
