@@ -73,8 +73,7 @@ def actuators_on(reading: Reading, target: Sdf.Path) -> list[Actuator]:
 
 
 def _actuators(reading: Reading) -> list[Sdf.Path]:
-    rows = zip(reading.paths, reading.prims, strict=True)
-    return [path for path, prim in rows if prim.GetTypeName() == "MjcActuator"]
+    return [path for path, _ in reading.of_type("MjcActuator")]
 
 
 def _read(path: Sdf.Path, attributes: Attributes) -> Actuator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,10 @@ _PREFIXES = (
 )
 
 
+def _is_number(value: float) -> bool:
+    return not math.isnan(value)
+
+
 def is_physics(name: str) -> bool:
     """Whether an attribute or relationship of this name belongs to a physics schema."""
     return name.startswith(_PREFIXES)
@@ -36,14 +41,18 @@ class Attributes:
 
     Vendor schemas are read by name, since plain OpenUSD does not register them. A name counts as used once it was
     asked for; what nobody asked for is reported.
+
+    Args:
+        prim: The prim.
+        schemas: API schemas applied to it, registered or not, in order; None where they are to be read.
     """
 
-    def __init__(self, prim: Usd.Prim) -> None:
+    def __init__(self, prim: Usd.Prim, schemas: tuple[str, ...] | None = None) -> None:
         self.prim = prim
-        self.names = {name for name in prim.GetAuthoredPropertyNames() if is_physics(name)}
+        self.names = {name for name in prim.GetAuthoredPropertyNames() if name.startswith(_PREFIXES)}
         self._unused = set(self.names)
-        self._applied: frozenset[str] | None = None
-        self._order: list[str] = []
+        self._passed: set[str] = set()
+        self._schemas = schemas
 
     def has(self, name: str) -> bool:
         """Whether the name is authored; marks nothing as used."""
@@ -51,15 +60,16 @@ class Attributes:
 
     def applied(self, schema: str) -> bool:
         """Whether an API schema is applied, registered or not."""
-        if self._applied is None:
-            self._order = [str(item) for item in self.prim.GetPrimTypeInfo().GetAppliedAPISchemas()]
-            self._applied = frozenset(self._order)
-        return schema in self._applied
+        return schema in self._applied()
+
+    def _applied(self) -> tuple[str, ...]:
+        if self._schemas is None:
+            self._schemas = tuple(map(str, self.prim.GetPrimTypeInfo().GetAppliedAPISchemas()))
+        return self._schemas
 
     def instances(self, schema: str) -> list[str]:
         """Instance names of a multiple-apply schema, registered or not, in the order in which they are applied."""
-        self.applied("")
-        found = (item.partition(":") for item in self._order)
+        found = (item.partition(":") for item in self._applied() if item.startswith(schema))
         return [instance for name, _, instance in found if name == schema and instance]
 
     def spaces(self, prefix: str) -> list[str]:
@@ -127,17 +137,17 @@ class Attributes:
         Raises:
             StageError: If they are something else.
         """
-        result = np.array(default, dtype=np.float64)
         if name not in self.names:
-            return result
+            return np.array(default, dtype=np.float64)
         value = self.get(name, default)
         try:
             given = np.array(value, dtype=np.float64)
         except (TypeError, ValueError):
-            raise self._wrong(name, value, f"{result.size} numbers") from None
-        if given.shape != result.shape:
-            raise self._wrong(name, value, f"{result.size} numbers")
-        if np.isnan(given).any() or (finite and np.isinf(given).any()):
+            raise self._wrong(name, value, f"{len(default)} numbers") from None
+        if given.shape != (len(default),):
+            raise self._wrong(name, value, f"{len(default)} numbers")
+        usual = math.isfinite if finite else _is_number
+        if not all(map(usual, given.tolist())):
             raise StageError(f"{self.prim.GetPath()}: {name} is {given.tolist()}")
         return given
 
@@ -206,11 +216,23 @@ class Attributes:
 
     def use(self, *names: str) -> None:
         """Mark names as used that were read by OpenUSD's own parser."""
-        self._unused.difference_update(names)
+        found = self._unused.intersection(names)
+        self._unused -= found
+        self._passed |= found
+
+    def use_all(self) -> None:
+        """Mark all names as used, likewise."""
+        self._passed |= self._unused
+        self._unused = set()
+
+    @property
+    def passed(self) -> set[str]:
+        """Authored names that were marked as used without a look at their values here."""
+        return self._passed
 
     def use_prefix(self, *prefixes: str) -> None:
         """Mark all names with these prefixes as used."""
-        self._unused = {name for name in self._unused if not name.startswith(prefixes)}
+        self.use(*(name for name in self._unused if name.startswith(prefixes)))
 
     def used(self) -> tuple[str, ...]:
         """Authored names that somebody asked for, sorted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +111,7 @@ def _token(axis: AxisType) -> str:
 def _limit(path: Sdf.Path, row: AxisRow, limit: Any) -> bool:
     """Set the limits; False where the axis is locked."""
     lower, upper = float(limit.lower), float(limit.upper)
-    if np.isnan(lower) or np.isnan(upper):
+    if math.isnan(lower) or math.isnan(upper):
         raise StageError(f"{path}: limits of {row.axis.name} are ({lower}, {upper})")
     if lower > upper:
         return False
@@ -129,10 +130,10 @@ def _drive(path: Sdf.Path, row: AxisRow, drive: Any) -> None:
         "target_velocity": float(drive.targetVelocity) * row.unit,
     }
     for name, value in values.items():
-        if not np.isfinite(value):
+        if not math.isfinite(value):
             raise StageError(f"{path}: {name} of the drive of {row.axis.name} is {value}")
         setattr(row, name, value)
-    if np.isnan(drive.forceLimit):
+    if math.isnan(drive.forceLimit):
         raise StageError(f"{path}: max_force of the drive of {row.axis.name} is nan")
     row.drive_type = DriveType.ACCELERATION if drive.acceleration else DriveType.FORCE
     row.max_force = _INF if drive.forceLimit >= _BIG else float(drive.forceLimit)
@@ -160,7 +161,7 @@ def _vendor(
 ) -> None:
     """Initial state and vendor attributes of an axis; instances are the schema instance names that mean it."""
     if attributes.names <= _plain(instances):
-        attributes.use(*attributes.names)
+        attributes.use_all()
         return  # the defaults of the row are those of unauthored attributes
     unit = row.unit
     for instance in instances:

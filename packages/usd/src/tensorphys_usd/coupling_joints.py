@@ -42,17 +42,16 @@ def is_coupling_joint(kind: str) -> bool:
 def coupling_joints(reading: Reading) -> list[tuple[Sdf.Path, GearJointDesc]]:
     """Gear and rack joints of a stage, in stage order."""
     rows = []
-    for path, prim in zip(reading.paths, reading.prims, strict=True):
-        kind = _KINDS.get(str(prim.GetTypeName()))
-        if kind is None:
-            continue
+    found = [(path, name, kind) for name, kind in _KINDS.items() for path, _ in reading.of_type(name)]
+    found.sort(key=lambda row: reading.order[row[0]])
+    for path, name, kind in found:
         attributes = reading.attributes(path)
         ends = []
-        for name in ("physics:body0", "physics:body1"):
-            targets = attributes.targets(name)
+        for side in ("physics:body0", "physics:body1"):
+            targets = attributes.targets(side)
             ends.append(targets[0] if targets else Sdf.Path.emptyPath)
         if not any(ends):
-            reading.report.add(path, f"{prim.GetTypeName()} without bodies is left out")
+            reading.report.add(path, f"{name} without bodies is left out")
             attributes.use_prefix("physics:")
             continue
         rows.append(

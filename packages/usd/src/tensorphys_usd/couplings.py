@@ -127,7 +127,7 @@ class StageCouplings:
         return self._joints.axes[key[0]][key[1]].unit
 
     def _gear(self, joint: int, path: Sdf.Path, attributes: Attributes) -> None:
-        kind = str(self._reading.prim(path).GetTypeName())
+        kind = self._reading.type_of(path)[0]
         if kind == "PhysxPhysicsGearJoint":
             names, ratio = ("physics:hinge0", "physics:hinge1"), attributes.number("physics:gearRatio", 1.0)
         elif kind == "PhysxPhysicsRackAndPinionJoint":

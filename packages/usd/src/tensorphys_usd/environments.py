@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -75,16 +74,14 @@ class Roots:
         """Paths of all prims of an environment, relative, depth-first; the root is ""."""
         if not self.paths:
             return ("", *(str(path) for path in self._reading.paths))
-        root = self.paths[environment]
+        root, paths = self.paths[environment], self._reading.paths
         start = self._reading.order[root]
-        length, below = len(str(root)), f"{root}/"
-        result = [""]
-        for path in itertools.islice(self._reading.paths, start + 1, None):
-            text = str(path)
-            if not text.startswith(below):
-                break
-            result.append(text[length:])
-        return tuple(result)
+        next_root = bisect.bisect_right(self._starts, start)
+        end = self._starts[next_root] if next_root < len(self._starts) else len(paths)
+        # Prims below the root stand together.
+        end = bisect.bisect_left(paths, True, start + 1, end, key=lambda path: not path.HasPrefix(root))
+        length = len(str(root))
+        return ("", *[str(path)[length:] for path in paths[start + 1 : end]])
 
     def places(self, paths: Sequence[Sdf.Path], environments: IntArray) -> IntArray:
         """Depth-first positions of prims, counted from the roots of their environments; −1 − position outside of them."""

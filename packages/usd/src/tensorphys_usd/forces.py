@@ -21,9 +21,7 @@ def read_forces(reading: Reading, bodies: StageBodies) -> CouplingRows:
         StageError: If a load is not finite or its mode is unknown.
     """
     rows = CouplingRows()
-    for path, prim in zip(reading.paths, reading.prims, strict=True):
-        if not any(str(name) == "PhysxForceAPI" for name in prim.GetPrimTypeInfo().GetAppliedAPISchemas()):
-            continue
+    for path, _ in reading.with_schema("PhysxForceAPI"):
         attributes = reading.attributes(path)
         mode = attributes.token("physxForce:mode", "acceleration")
         if mode not in _MODES:

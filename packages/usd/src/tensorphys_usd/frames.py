@@ -88,20 +88,26 @@ def _diagonal(values: Array) -> Array:
     return values[:, :, None] * np.eye(3)
 
 
+def joined(matrices: Sequence[Array]) -> Array:
+    """Matrices of at least one transform as one array, shape [count, 3, 3]; faster than `np.stack`."""
+    return np.concatenate(matrices).reshape(-1, 3, 3)
+
+
 def stacked(frames: Sequence[Frame]) -> Rigid:
     """Rotations and translations of at least one frame, shapes [count, 3, 3] and [count, 3]."""
-    return np.stack([frame.rotation for frame in frames]), np.stack([frame.translation for frame in frames])
+    rotations = joined([frame.rotation for frame in frames])
+    return rotations, np.concatenate([frame.translation for frame in frames]).reshape(-1, 3)
 
 
 def relative_all(parents: Sequence[Frame], children: Sequence[Frame]) -> list[Frame]:
     """Each child's transform in the rigid part of its parent's frame."""
     if not parents:
         return []
-    inverse = np.stack([parent.rotation.T for parent in parents])
-    linear = inverse @ np.stack([child.linear for child in children])
-    offset = np.stack(
-        [child.translation - parent.translation for parent, child in zip(parents, children, strict=True)]
-    )
+    turn, origin = stacked(parents)
+    inverse = np.swapaxes(turn, 1, 2)
+    own, translation = stacked(children)
+    linear = inverse @ (own @ joined([child.stretch for child in children]))
+    offset = translation - origin
     return split_all(linear, (inverse @ offset[:, :, None])[:, :, 0])
 
 
@@ -134,5 +140,6 @@ def poses(rigids: Sequence[Rigid]) -> Array:
     """Poses [x y z qx qy qz qw] of rotations and translations, shape [count, 7]."""
     if not rigids:
         return np.zeros((0, 7))
-    rotations = quaternion_from_matrix(np.stack([rotation for rotation, _ in rigids]))
-    return np.concatenate((np.stack([translation for _, translation in rigids]), rotations), axis=1)
+    rotations = quaternion_from_matrix(joined([rotation for rotation, _ in rigids]))
+    translations = np.concatenate([translation for _, translation in rigids]).reshape(-1, 3)
+    return np.concatenate((translations, rotations), axis=1)

@@ -18,7 +18,7 @@ from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.coupling_joints import coupling_joints
 from tensorphys_usd.descriptors import Descriptors
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import Frame, Rigid, rotation_of, stacked
+from tensorphys_usd.frames import Frame, Rigid, joined, rotation_of, stacked
 from tensorphys_usd.stage import Reading
 
 Array = npt.NDArray[np.float64]
@@ -77,13 +77,13 @@ def _in_bodies(anchors: list[_Anchor]) -> list[Rigid]:
     """Rotation and translation of each anchor in its body."""
     if not anchors:
         return []
-    rotation = np.stack([anchor.rotation for anchor in anchors])
+    rotation = joined([anchor.rotation for anchor in anchors])
     translation = np.array([anchor.position for anchor in anchors], np.float64)
     rows = [row for row, anchor in enumerate(anchors) if anchor.target is not None]
     frames = [anchor.target for anchor in anchors if anchor.target is not None]
     if frames:
         turn, origin = stacked(frames)
-        linear = turn @ np.stack([frame.stretch for frame in frames])
+        linear = turn @ joined([frame.stretch for frame in frames])
         translation[rows] = origin + (linear @ translation[rows][:, :, None])[:, :, 0]
         rotation[rows] = turn @ rotation[rows]
     rows = [row for row, anchor in enumerate(anchors) if anchor.body is not None]
@@ -144,7 +144,7 @@ class StageJoints:
                 path, f"joint of type {reading.prim(path).GetTypeName()} is not supported and left out"
             )
             return
-        for name in _NUMBERS_READ_BY_OPENUSD:
+        for name in sorted(attributes.names.intersection(_NUMBERS_READ_BY_OPENUSD)):
             attributes.number(name, 0.0)  # its parser drops what is no number
         sides = [self._side(path, attributes, side, descriptor) for side in (0, 1)]
         rows = [row for row, _ in sides]
@@ -184,7 +184,9 @@ class StageJoints:
         self, path: Sdf.Path, attributes: Attributes, side: int, descriptor: Any
     ) -> tuple[int, _Anchor]:
         """Body row and joint frame of one side."""
-        position = tuple(attributes.vector(f"physics:localPos{side}", _ORIGIN).tolist())
+        name, position = f"physics:localPos{side}", _ORIGIN
+        if attributes.has(name):
+            position = tuple(attributes.vector(name, _ORIGIN).tolist())
         authored = attributes.quaternion(f"physics:localRot{side}")
         rotation = _NO_TURN
         if authored is not None:
@@ -199,6 +201,10 @@ class StageJoints:
         target = descriptor.rel0 if side == 0 else descriptor.rel1
         if not target:
             return -1, _Anchor(rotation, position, None, None)
+        body = self._bodies.row.get(target, -1)  # most often the target is the body itself
+        if body >= 0 and self._bodies.enabled[body]:
+            frame = self._bodies.frames[body]
+            return body, _Anchor(rotation, position, frame, frame)
         if target not in self._reading.order:
             raise StageError(
                 f"{path}: joint to nothing: physics:body{side} is {target}, which is no active prim"
@@ -224,8 +230,8 @@ class StageJoints:
 
     def _worlds(self, sides: Sequence[tuple[int, Rigid]]) -> Rigid:
         """World rotations and translations of frames in bodies, −1 for the world itself."""
-        rotation = np.stack([frame[0] for _, frame in sides])
-        translation = np.stack([frame[1] for _, frame in sides])
+        rotation = joined([frame[0] for _, frame in sides])
+        translation = np.concatenate([frame[1] for _, frame in sides]).reshape(-1, 3)
         on_body = [row for row, (body, _) in enumerate(sides) if body >= 0]
         if on_body:
             turn, origin = stacked([self._bodies.frames[sides[row][0]] for row in on_body])
@@ -262,6 +268,8 @@ def _distance(
     """Bounds of the distance of the two frames, NaN where off, and the stiffness and damping of their spring."""
     low = high = float("nan")
     stiffness = damping = 0.0
+    if kind not in ("Distance", "D6") and not any("istance" in name for name in attributes.names):
+        return low, high, stiffness, damping
     if kind == "Distance":
         low = float(descriptor.limit.lower) if descriptor.minEnabled else low
         high = float(descriptor.limit.upper) if descriptor.maxEnabled else high

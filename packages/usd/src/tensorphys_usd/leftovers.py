@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pxr import Sdf, Usd, UsdPhysics
 
 from tensorphys_usd.coupling_joints import is_coupling_joint
@@ -22,25 +24,42 @@ def report_leftovers(reading: Reading, descriptors: Descriptors, soft: StageSoft
     """Report every authored physics schema or attribute that no part of the parser used, by prim."""
     shapes = {path for path, _ in descriptors.shapes}
     known = set(soft.paths)
-    for path, prim in zip(reading.paths, reading.prims, strict=True):
-        kind = str(prim.GetTypeName())
-        if path not in shapes and not soft.owns(path) and prim.HasAPI(UsdPhysics.CollisionAPI):
-            text = f"PhysicsCollisionAPI on a prim of type {kind or 'none'}, which is no collider: ignored"
-            reading.report.add(path, text)
+    for (kind, *_), rows in reading.types.items():
+        first = reading.prims[rows[0]]
+        if first.HasAPI(UsdPhysics.CollisionAPI):
+            for path in (reading.paths[row] for row in rows):
+                if path not in shapes and not soft.owns(path):
+                    text = f"PhysicsCollisionAPI on a prim of type {kind or 'none'}, which is no collider: ignored"
+                    reading.report.add(path, text)
         if kind.startswith(("Mjc", "Newton", "Physx")) and not (
-            kind in ("MjcActuator", "MjcTendon") or is_coupling_joint(kind) or path in known
+            kind in ("MjcActuator", "MjcTendon") or is_coupling_joint(kind)
         ):
-            reading.report.add(path, f"prims of type {kind} are not supported: ignored")
-        _report_types(reading, path, prim)
+            for path in (reading.paths[row] for row in rows):
+                if path not in known:
+                    reading.report.add(path, f"prims of type {kind} are not supported: ignored")
+        fallbacks = _Fallbacks(first)
+        for row in rows:
+            _report_types(reading, reading.paths[row], reading.prims[row], fallbacks)
+    for path in reading.paths:
         if reading.has_unused(path):
             _report_attributes(reading, path)
 
 
-def _report_types(reading: Reading, path: Sdf.Path, prim: Usd.Prim) -> None:
+class _Fallbacks(dict[str, Any]):
+    """Fallbacks of the attributes of prims of one type, None where it has none; filled as they are asked for."""
+
+    def __init__(self, prim: Usd.Prim) -> None:
+        self._definition = prim.GetPrimDefinition()
+
+    def __missing__(self, name: str) -> Any:
+        value = self[name] = self._definition.GetAttributeFallbackValue(name)
+        return value
+
+
+def _report_types(reading: Reading, path: Sdf.Path, prim: Usd.Prim, fallbacks: _Fallbacks) -> None:
     """Report values that OpenUSD's parser dropped, since their type is not the one that the schema says."""
-    definition = prim.GetPrimDefinition()
-    for name in reading.used(path):
-        expected = definition.GetAttributeFallbackValue(name)
+    for name in sorted(reading.passed(path)):
+        expected = fallbacks[name]
         if expected is None:
             continue
         value = prim.GetAttribute(name).Get()

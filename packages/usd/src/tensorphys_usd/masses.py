@@ -33,7 +33,7 @@ from tensorphys_spatial import (
 )
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.errors import StageError
-from tensorphys_usd.frames import Frame, Rigid, rotation_of
+from tensorphys_usd.frames import Frame, Rigid, joined, rotation_of
 from tensorphys_usd.materials import StageMaterials
 from tensorphys_usd.meshes import StageMeshes, scaled
 from tensorphys_usd.stage import Reading
@@ -124,10 +124,10 @@ class _Masses:
         """Add up the colliders of each body."""
         solids = [self._solid(int(row)) for row in rows]
         volume = np.array([solid.mass for solid in solids])
-        rotation = np.stack([self._shapes.places[row][0] for row in rows])
+        rotation = joined([self._shapes.places[row][0] for row in rows])
         com = (rotation @ np.stack([solid.com for solid in solids])[:, :, None])[:, :, 0]
         com += np.stack([self._shapes.places[row][1] for row in rows])
-        inertia = rotation @ np.stack([solid.inertia for solid in solids]) @ np.swapaxes(rotation, 1, 2)
+        inertia = rotation @ joined([solid.inertia for solid in solids]) @ np.swapaxes(rotation, 1, 2)
         authored = [self._authored(self._shapes.paths[row]) for row in rows]
         density = self._densities(rows, body, authored)
         mass = volume * density

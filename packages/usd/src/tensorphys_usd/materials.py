@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pxr import Sdf, Usd, UsdGeom, UsdShade
+from pxr import Sdf, Usd, UsdShade
 
 from tensorphys_scene import CombineMode, Materials
 from tensorphys_usd.attributes import Attributes
@@ -83,7 +83,7 @@ class StageMaterials:
             by_face: Whether faces keep materials of their own.
         """
         known = [self.row[material] for material in descriptor.materials if material in self.row]
-        if reading.prim(path).IsA(UsdGeom.Mesh):
+        if type(descriptor).__name__ == "MeshShapeDesc":
             # Of a mesh with subsets the parser lists their materials alone.
             own = self._bound(reading.prim(path))
             known = [own] if own >= 0 else [] if by_face else known

@@ -48,9 +48,7 @@ def read_mujoco_tendons(
     Raises:
         StageError: If a number cannot be.
     """
-    for path, prim in zip(reading.paths, reading.prims, strict=True):
-        if prim.GetTypeName() != _KIND:
-            continue
+    for path, _ in reading.of_type(_KIND):
         attributes = reading.attributes(path)
         attributes.use(*_SHOWN_ONLY)
         targets = attributes.targets("mjc:path")

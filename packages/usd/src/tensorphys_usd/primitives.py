@@ -121,12 +121,12 @@ def round_shape(
         StageError: If a radius or the height cannot be.
     """
     index = "XYZ".index(axis)
-    scale = np.abs(local.scale)
-    across = np.delete(scale, index)
-    factor = float(across.max())
+    scale = np.abs(local.scale).tolist()
+    across = scale[:index] + scale[index + 1 :]
+    factor = max(across)
     if local.sheared:
         report.correct(path, f"{kind} under a shearing transform: the shear is ignored")
-    if np.ptp(across) > _SAME_SCALE * factor:
+    if factor - min(across) > _SAME_SCALE * factor:
         report.correct(
             path,
             f"{kind} under the scales {across[0]:.6g} and {across[1]:.6g} across its axis: the larger one is used",
@@ -135,7 +135,7 @@ def round_shape(
     height = (
         _not_negative(path, "height", height) if kind.startswith("Ca") else positive(path, "height", height)
     )
-    half = 0.5 * height * float(scale[index])
+    half = 0.5 * height * scale[index]
     rotation = _axis_rotation(local, axis)
     if kind.endswith("1"):
         top, bottom = (
@@ -210,7 +210,7 @@ def hull(path: Sdf.Path, rotation: Array, translation: Array, points: Array) -> 
 
 def _axis_rotation(local: Frame, axis: str) -> Array:
     """Rotation whose +Z is the named axis of the prim as it points after the transform."""
-    rotation = local.rotation @ axis_rotation(axis)
+    rotation = local.rotation if axis == "Z" else local.rotation @ axis_rotation(axis)
     return rotation @ _FLIP_Z if local.scale["XYZ".index(axis)] < 0.0 else rotation
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -165,9 +166,10 @@ class StageRows:
         self.joints = _rows(Joints, [joints.paths[j] for j in order], {**ends, **rest}, references)
         axis_rows = [(new_row[j], joints.paths[j], axis) for j in order for axis in joints.axes[j]]
         names = [item.name for item in fields(AxisRow) if item.name not in _NOT_COLUMNS]
-        axis_columns: dict[str, Any] = {
-            name: [getattr(axis, name) for _, _, axis in axis_rows] for name in names
-        }
+        values = zip(*map(operator.attrgetter(*names), (axis for _, _, axis in axis_rows)), strict=True)
+        axis_columns: dict[str, Any] = (
+            dict(zip(names, values, strict=True)) if axis_rows else dict.fromkeys(names, ())
+        )
         axis_columns["joint"] = [joint for joint, _, _ in axis_rows]
         axis_columns["axis"] = [int(axis.axis) for _, _, axis in axis_rows]
         self.axes = _rows(Axes, [path for _, path, _ in axis_rows], axis_columns, {"joint": "joints"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ class StageShapes:
             "min_torsional_patch_radius": attributes.number("physxCollision:minTorsionalPatchRadius", 0.0),
         }
         for name, value in (("contact", contact), ("rest", rest), ("margin", margin), ("gap", gap)):
-            if np.isnan(value) or value == float("inf"):
+            if math.isnan(value) or value == float("inf"):
                 raise StageError(f"{path}: {name} offset is {value}")
         # A margin makes the shape larger, as a rest offset does; a gap is where contacts are made before they rest.
         rest = margin if rest == float("-inf") else rest

@@ -71,17 +71,18 @@ class StageSoft:
         self._reading = reading
         self._bodies: list[Sdf.Path] = []
         self._cache = UsdGeom.XformCache()
-        rigid: set[tuple[str, ...]] = set()  # types whose prims have nothing soft
-        for path, prim in zip(reading.paths, reading.prims, strict=True):
-            schemas = [str(name) for name in prim.GetPrimTypeInfo().GetAppliedAPISchemas()]
-            key = (str(prim.GetTypeName()), *schemas)
-            if key in rigid:
-                continue
+        found: list[int] = []
+        for (_, *schemas), rows in reading.types.items():
+            if (
+                self._kind(reading.prims[rows[0]], schemas) is not None
+            ):  # the type alone says whether it is soft
+                found += rows
+        for row in sorted(found):
+            path, prim = reading.paths[row], reading.prims[row]
+            schemas = list(reading.type_of(path)[1:])
             kind = self._kind(prim, schemas)
-            if kind is not None:
-                self._add(path, prim, kind, schemas)
-            else:
-                rigid.add(key)
+            assert kind is not None
+            self._add(path, prim, kind, schemas)
 
     def owns(self, path: Sdf.Path) -> bool:
         """Whether a collider at this path is the surface of a deformable, not a rigid shape."""

@@ -38,10 +38,7 @@ class StageSpatialTendons:
         roots: list[_Node] = []
         leaves: set[_Node] = set()
         nodes: dict[_Node, int] = {}
-        for path, prim in zip(reading.paths, reading.prims, strict=True):
-            applied = prim.GetPrimTypeInfo().GetAppliedAPISchemas()
-            if not any(str(name).startswith("PhysxTendonAttachment") for name in applied):
-                continue
+        for path, _ in reading.with_schema("PhysxTendonAttachment"):
             attributes = reading.attributes(path)
             own = attributes.instances(_ROOT)
             roots += [(path, name) for name in own]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 
 import numpy as np
 from pxr import Sdf, Tf, Usd, UsdGeom, UsdPhysics, UsdUtils
@@ -62,6 +62,7 @@ class Reading:
         report: Findings.
         paths: Paths of all active, loaded, defined prims in depth-first order, instance proxies included.
         order: Position of each of these paths.
+        types: Positions of the prims by type name and the API schemas applied to them, registered or not.
         meters_per_unit, kilograms_per_unit: Stage units in metres and kilograms.
         up_axis: "Y" or "Z".
     """
@@ -72,6 +73,8 @@ class Reading:
         self.report = Report()
         self.paths: list[Sdf.Path] = []
         self.prims: list[Usd.Prim] = []
+        self.types: dict[tuple[str, ...], list[int]] = {}
+        self._type_of: list[tuple[str, ...]] = []
         iterator = iter(Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()))
         next(iterator)  # the pseudo-root
         for prim in iterator:
@@ -79,8 +82,12 @@ class Reading:
             if path in skip:
                 iterator.PruneChildren()
                 continue
+            kind = (str(prim.GetTypeName()), *map(str, prim.GetPrimTypeInfo().GetAppliedAPISchemas()))
+            of_kind = self.types.setdefault(kind, [])
+            of_kind.append(len(self.paths))
             self.prims.append(prim)
             self.paths.append(path)
+            self._type_of.append(kind)
         self.order = {path: index for index, path in enumerate(self.paths)}
         self.meters_per_unit = float(UsdGeom.GetStageMetersPerUnit(stage))
         self.kilograms_per_unit = float(UsdPhysics.GetStageKilogramsPerUnit(stage))
@@ -103,10 +110,25 @@ class Reading:
     @functools.cached_property
     def mujoco_radians(self) -> bool:
         """Whether the stage says that angles in `mjc:` attributes are radians; MuJoCo's own default is degrees."""
-        for path, prim in zip(self.paths, self.prims, strict=True):
-            if str(prim.GetTypeName()) == "PhysicsScene":
-                return str(self.attributes(path).get("mjc:compiler:angle", "degree")) == "radian"
+        for path, _ in self.of_type("PhysicsScene"):
+            return str(self.attributes(path).get("mjc:compiler:angle", "degree")) == "radian"
         return False
+
+    def type_of(self, path: Sdf.Path) -> tuple[str, ...]:
+        """Type name of a prim of this pass and the API schemas applied to it."""
+        return self._type_of[self.order[path]]
+
+    def of_type(self, name: str) -> list[tuple[Sdf.Path, Usd.Prim]]:
+        """Paths and prims of a type, in stage order."""
+        return self._chosen(lambda kind: kind[0] == name)
+
+    def with_schema(self, prefix: str) -> list[tuple[Sdf.Path, Usd.Prim]]:
+        """Paths and prims to which an API schema is applied whose name begins so, in stage order."""
+        return self._chosen(lambda kind: any(name.startswith(prefix) for name in kind[1:]))
+
+    def _chosen(self, test: Callable[[tuple[str, ...]], bool]) -> list[tuple[Sdf.Path, Usd.Prim]]:
+        rows = sorted(row for kind, rows in self.types.items() if test(kind) for row in rows)
+        return [(self.paths[row], self.prims[row]) for row in rows]
 
     def prim(self, path: Sdf.Path) -> Usd.Prim:
         """The prim at a path of this pass; an invalid prim where there is none."""
@@ -117,7 +139,9 @@ class Reading:
         """Authored physics attributes of a prim."""
         found = self._attributes.get(path)
         if found is None:
-            found = self._attributes[path] = Attributes(self.prim(path))
+            row = self.order.get(path)
+            schemas = None if row is None else self._type_of[row][1:]
+            found = self._attributes[path] = Attributes(self.prim(path), schemas)
         return found
 
     def read(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -129,10 +153,10 @@ class Reading:
         ordered = sorted((self.order.get(path, last), str(path), names) for path, names in rows if names)
         return tuple((path, names) for _, path, names in ordered)
 
-    def used(self, path: Sdf.Path) -> tuple[str, ...]:
-        """Names of the authored physics properties of a prim that were used."""
+    def passed(self, path: Sdf.Path) -> Set[str]:
+        """Names of the authored physics properties of a prim whose values OpenUSD's parser alone looked at."""
         found = self._attributes.get(path)
-        return found.used() if found is not None and found.names else ()
+        return found.passed if found is not None else frozenset()
 
     def has_unused(self, path: Sdf.Path) -> bool:
         """Whether a prim has authored physics attributes that nobody asked for."""
