@@ -119,8 +119,9 @@ class Solver:
             [self.state.data, self._rows.previous_count],
         )
         j = self.joints
-        inputs = [self.model.tables, self.state.data, j.tables]
-        self._launch(joint_keep.forget_joints, j.block_count, inputs, [j.rows])
+        if j.block_count:
+            inputs = [self.model.tables, self.state.data, j.tables]
+            self._launch(joint_keep.forget_joints, j.block_count, inputs, [j.rows])
 
     def aim(self) -> int:
         """Set out with the roots that have targets, before contacts are found: they arrive at the end of the step.
