@@ -7,6 +7,7 @@ which do not stand there themselves, are inactive. The stage that was given is l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +72,44 @@ def expand_instancers(stage: Usd.Stage) -> Expanded:
             _expand(result, path)
         found = _instancers(result.stage, done)
     return result
+
+
+def add_instances(
+    expanded: Expanded, into: Sdf.Layer, places: Mapping[Sdf.Path, Sdf.Path], asset: str = ""
+) -> None:
+    """Write the instances to another layer, so that a stage with that layer shows them as prims, too.
+
+    Args:
+        expanded: The expanded stage.
+        into: The layer; a spec at one of the places is replaced.
+        places: Where prims of the stage are to stand on the stage of that layer, with what is below them.
+        asset: File that holds prototypes at none of these places; none where every prim stays in its place.
+    """
+    if expanded.layer is None:
+        return
+    for source, place in places.items():
+        if not expanded.layer.GetPrimAtPath(source):
+            continue
+        Sdf.CreatePrimInLayer(into, place)
+        Sdf.CopySpec(expanded.layer, source, into, place)
+        if asset:
+            into.Traverse(place, lambda path, at=place: _refer(into.GetPrimAtPath(path), at, places, asset))
+
+
+def _refer(
+    spec: Sdf.PrimSpec | None, place: Sdf.Path, places: Mapping[Sdf.Path, Sdf.Path], asset: str
+) -> None:
+    """Lead an instance to its prototype from another layer; the copy of a spec follows references inside of it."""
+    if spec is None or not spec.referenceList.prependedItems:
+        return
+    target = spec.referenceList.prependedItems[0].primPath
+    if target.HasPrefix(place):
+        return
+    source = next((source for source in places if target.HasPrefix(source)), None)
+    reference = Sdf.Reference(asset, target)
+    if source is not None:
+        reference = Sdf.Reference("", target.ReplacePrefix(source, places[source]))
+    spec.referenceList.prependedItems = [reference]
 
 
 def _prototypes(stage: Usd.Stage, path: Sdf.Path) -> list[Sdf.Path]:

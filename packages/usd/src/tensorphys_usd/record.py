@@ -20,6 +20,7 @@ from tensorphys_spatial import (
 )
 from tensorphys_usd.axes import TOKENS
 from tensorphys_usd.errors import StageError
+from tensorphys_usd.instancers import add_instances, expand_instancers
 from tensorphys_usd.recorded_frames import BodyFrames, PointFrames, found_prim, instances_above
 from tensorphys_usd.samples import Samples, filled
 from tensorphys_usd.stage import open_stage
@@ -44,7 +45,8 @@ class Recorder:
     Authored environments are overridden in place: the layer has the input as its sublayer. Replicated environments
     are prims of their own that reference the input. Rigid bodies nested below others get transforms relative to
     their parents, so that the world transforms are those given; authored scales and resets of the transform stack
-    stay. An instance with a recorded prim inside is split. Frames are kept as numbers and written at the end, also
+    stay. An instance with a recorded prim inside is split, and the instances of point instancers with physics are prims
+    there, by the names that the scene has for them. Frames are kept as numbers and written at the end, also
     after an error or an interrupt, if it is used as a context manager.
 
     Args:
@@ -76,7 +78,9 @@ class Recorder:
     ) -> None:
         self._path = os.path.abspath(os.fspath(path))
         self._root = root.rstrip("/")
-        self._source = open_stage(source) if isinstance(source, (str, os.PathLike)) else source
+        self._given = open_stage(source) if isinstance(source, (str, os.PathLike)) else source
+        self._instances = expand_instancers(self._given)
+        self._source = self._instances.stage
         self._rate = float(frames_per_second)
         self.environments = (
             tuple(range(scene.environments.count)) if environments is None else tuple(environments)
@@ -307,6 +311,8 @@ class Recorder:
         layer.framesPerSecond = self._rate
         if sublayer:
             layer.subLayerPaths.append(self._asset)
+            tops = self._instances.layer.rootPrims if self._instances.layer else ()
+            add_instances(self._instances, layer, {top.path: top.path for top in tops})
             default = self._source.GetRootLayer().defaultPrim
             if default:
                 layer.defaultPrim = default
@@ -314,12 +320,12 @@ class Recorder:
 
     def _input_file(self) -> str:
         """File of the source; a stage in memory is written beside the output."""
-        root = self._source.GetRootLayer()
+        root = self._given.GetRootLayer()
         if root.realPath:
             return str(root.realPath)
         stem, _ = os.path.splitext(self._path)
         name = f"{stem}.input.usda"
-        self._source.Flatten().Export(name)
+        self._given.Flatten().Export(name)
         return name
 
     def _reference(self, layer: Sdf.Layer, motions: Array) -> None:
@@ -331,7 +337,7 @@ class Recorder:
         ]
         rest = np.eye(4)
         if self._root:
-            prim = found_prim(self._source, self._root, "the copied prim")
+            prim = found_prim(self._given, self._root, "the copied prim")
             rest = np.array(UsdGeom.XformCache().GetLocalToWorldTransform(prim))
         layer.defaultPrim = Sdf.Path(self._roots[0]).GetPrefixes()[0].name
         with Sdf.ChangeBlock():
@@ -339,6 +345,12 @@ class Recorder:
                 for ancestor in Sdf.Path(root).GetPrefixes():
                     spec = Sdf.CreatePrimInLayer(layer, ancestor)
                     spec.specifier, spec.typeName = Sdf.SpecifierDef, "Xform"
+                places = {top.GetPath(): Sdf.Path(f"{root}/{top.GetName()}") for top in tops}
+                if self._root:
+                    places = {Sdf.Path(self._root): Sdf.Path(root)}
+                add_instances(self._instances, layer, places, self._asset)
+                spec = Sdf.CreatePrimInLayer(layer, root)
+                spec.specifier, spec.typeName = Sdf.SpecifierDef, "Xform"
                 place = Sdf.AttributeSpec(spec, "xformOp:transform", Sdf.ValueTypeNames.Matrix4d)
                 place.default = Gf.Matrix4d((rest @ motion).tolist())
                 _order(spec, ["!resetXformStack!", "xformOp:transform"])
@@ -483,7 +495,9 @@ def _motions(scene: Scene, environments: Sequence[int]) -> Array:
 
 
 def _order(spec: Sdf.PrimSpec, ops: Sequence[str]) -> None:
-    order = Sdf.AttributeSpec(spec, "xformOpOrder", Sdf.ValueTypeNames.TokenArray, Sdf.VariabilityUniform)
+    order = spec.attributes.get("xformOpOrder")
+    if order is None:  # instances of point instancers have one already
+        order = Sdf.AttributeSpec(spec, "xformOpOrder", Sdf.ValueTypeNames.TokenArray, Sdf.VariabilityUniform)
     order.default = list(ops)
 
 
