@@ -274,6 +274,54 @@ def test_turned_copies_stand_turned(written: Callable[[str], tuple[Path, Scene]]
         np.testing.assert_allclose(world_points(stage, f"{path}/body/drops", 0.0), drops[row], atol=1e-5)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_copies_of_an_environment_that_does_not_stand_at_the_origin(
+    written: Callable[[str], tuple[Path, Scene]], tmp_path: Path, turned: bool
+) -> None:
+    source, _ = written(
+        """
+        def Xform "World" {
+            double3 xformOp:translate = (0, 0, 2)
+            uniform token[] xformOpOrder = ["xformOp:translate"]
+            def Xform "env_0" {
+                double3 xformOp:translate = (3, -4, 0)
+                float xformOp:rotateZ = 30
+                uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:rotateZ"]
+                def Cube "ramp" (prepend apiSchemas = ["PhysicsCollisionAPI"]) {
+                    double3 xformOp:translate = (1, 0, 0)
+                    uniform token[] xformOpOrder = ["xformOp:translate"]
+                }
+                def Cube "body" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsCollisionAPI"]) {
+                    double3 xformOp:translate = (0, 2, 3)
+                    uniform token[] xformOpOrder = ["xformOp:translate"]
+                    def Points "drops" {}
+                }
+            }
+        }"""
+    )
+    one = parse_stage(source, environments="/World/env_*")
+    np.testing.assert_allclose(one.environments.origin, [[3.0, -4.0, 2.0]])
+    turn = np.sqrt(0.5) if turned else 0.0
+    transforms = np.array([[0, 0, 0, 0, 0, 0, 1], [10, 0, 1, 0, 0, turn, np.sqrt(1.0 - turn**2)]])
+    scene = replicate(one, transforms=transforms, path="/copies/c{}")
+    random = np.random.default_rng(3)
+    poses, drops = random_poses(random, 2, 1), random.normal(size=(2, 4, 3))
+    with Recorder(tmp_path / "out.usda", source, scene, root="/World/env_0") as recorder:
+        recorder.record(0.0, poses, points={"/body/drops": drops}, frame="environment")
+    stage = Usd.Stage.Open(str(tmp_path / "out.usda"))
+    cache = UsdGeom.XformCache(0.0)
+    shapes = scene.overrides.get((0, "shapes.pose"), np.repeat(one.templates[0].shapes.pose[None], 2, axis=0))
+    for row, path in enumerate(scene.environments.path):
+        origin = scene.environments.origin[row]
+        for name, pose in (("/ramp", shapes[row, 0]), ("/body", poses[row, 0])):
+            world = np.array(cache.GetLocalToWorldTransform(stage.GetPrimAtPath(path + name)))
+            np.testing.assert_allclose(world[3, :3], pose[:3] + origin, atol=1e-9)
+            np.testing.assert_allclose(world[:3, :3], quaternion_rotate(pose[3:], np.eye(3)), atol=1e-7)
+        np.testing.assert_allclose(
+            world_points(stage, f"{path}/body/drops", 0.0), drops[row] + origin, atol=1e-5
+        )
+
+
 def test_many_frames_become_text_in_pieces(
     case: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
 from tensorphys_scene import Scene, SceneValueError, equal, replicate
+from tensorphys_spatial import quaternion_rotate
 from tensorphys_usd import parse_stage
+
+
+# Initial velocities of the box, linear and angular, before its environment turns.
+_SPEEDS = np.array([[1.0, 0.5, -2.0], [0.25, -1.0, 3.0]])
 
 
 def stage(count: int, motions: np.ndarray | None = None) -> Usd.Stage:
@@ -35,6 +40,7 @@ def stage(count: int, motions: np.ndarray | None = None) -> Usd.Stage:
             x, y, z, w = motions[index, 3:].tolist()
             xform.AddOrientOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Quatd(w, x, y, z))
             _extras(made, root)
+            speeds = quaternion_rotate(motions[index, 3:], _SPEEDS)
         robot = UsdGeom.Xform.Define(made, f"{root}/robot")
         UsdPhysics.ArticulationRootAPI.Apply(robot.GetPrim())
         for row, name in enumerate(("base", "arm")):
@@ -48,8 +54,11 @@ def stage(count: int, motions: np.ndarray | None = None) -> Usd.Stage:
         hinge.CreateLocalPos1Attr((0.0, 0.0, -2.5))
         box = UsdGeom.Cube.Define(made, f"{root}/box")
         box.AddTranslateOp().Set((5.0, 0.0, 1.0))
-        UsdPhysics.RigidBodyAPI.Apply(box.GetPrim())
+        moving = UsdPhysics.RigidBodyAPI.Apply(box.GetPrim())
         UsdPhysics.CollisionAPI.Apply(box.GetPrim())
+        if motions is not None:
+            moving.CreateVelocityAttr(Gf.Vec3f(*speeds[0].tolist()))
+            moving.CreateAngularVelocityAttr(Gf.Vec3f(*np.degrees(speeds[1]).tolist()))
     return made
 
 
@@ -137,6 +146,10 @@ def test_turned_copies_equal_authored_ones(motions: list[tuple[float, ...]]) -> 
                 up_to_sign(effective(authored, environment, name)),
                 atol=1e-6,  # the rail's rotation is authored in float32
             )
+        for name in ("bodies.linear_velocity", "bodies.angular_velocity"):
+            moving = effective(made, environment, name)
+            assert np.abs(moving).max() > 0.5
+            np.testing.assert_allclose(moving, effective(authored, environment, name), atol=2e-6)
         for name in ("bodies.mass", "bodies.com", "bodies.inertia", "shapes.size"):
             np.testing.assert_allclose(
                 effective(made, environment, name), effective(authored, environment, name), atol=1e-9

@@ -105,7 +105,7 @@ class Recorder:
         self._layer: Sdf.Layer | None = self._new_layer(sublayer=self._authored)
         self._motions: Array | None = None
         if not self._authored:
-            self._motions = _motions(scene, self.environments)
+            self._motions = _motions(scene, self.environments, self._source_origin())
             self._reference(self._layer, self._motions)
         self._bodies = BodyFrames(self._source, self._on_source(names))
         if self._motions is not None:
@@ -364,6 +364,19 @@ class Recorder:
                         copy.typeName = top.GetTypeName()
                     copy.referenceList.Prepend(Sdf.Reference(self._asset, top.GetPath()))
 
+    def _source_origin(self) -> Array:
+        """Origin of the frame that the template is in: not zero where the copied prim was an environment itself."""
+        bodies, soft = self._template.bodies, self._template.soft_prims
+        paths, places = (bodies.path, bodies.pose[:, :3])
+        if not paths:
+            paths, places = soft.path, soft.transform[:, :3, 3]
+        for path, place in zip(paths, places, strict=True):
+            prim = self._source.GetPrimAtPath(self._root + path)
+            if prim:
+                world = UsdGeom.XformCache().GetLocalToWorldTransform(prim)
+                return np.array(world.ExtractTranslation(), np.float64) - place
+        return np.zeros(3)
+
     def _on_source(self, names: Sequence[str]) -> list[str]:
         """Paths on the source of prims of all recorded environments; of one where they are copies."""
         if self._authored:
@@ -471,12 +484,18 @@ class Recorder:
         return samples
 
 
-def _motions(scene: Scene, environments: Sequence[int]) -> Array:
-    """Motions of copies of a source, matrices that act on row vectors; turns are found from what the copies hold."""
+def _motions(scene: Scene, environments: Sequence[int], origin: Array) -> Array:
+    """Motions of copies of a source, matrices that act on row vectors; turns are found from what the copies hold.
+
+    Args:
+        scene: The scene.
+        environments: Which of its environments.
+        origin: Origin of the frame of the source in the world, about which copies are turned, shape [3].
+    """
     chosen = list(environments)
     template = int(scene.environments.template[chosen[0]])
     result = np.tile(np.eye(4), (len(chosen), 1, 1))
-    result[:, 3, :3] = scene.environments.origin[chosen]
+    result[:, 3, :3] = scene.environments.origin[chosen] - origin
     poses = scene.overrides.get((template, "bodies.pose"))
     rest = scene.templates[template].bodies.pose
     if poses is None or not len(rest):
@@ -491,6 +510,7 @@ def _motions(scene: Scene, environments: Sequence[int]) -> Array:
     whole &= np.abs(np.abs((turn * turn[:, :1]).sum(axis=2)) - 1.0).max(axis=1) < 1e-9
     matrices = np.swapaxes(quaternion_to_matrix(turn[:, 0]), 1, 2)
     result[whole, :3, :3] = matrices[whole]
+    result[whole, 3, :3] += origin - origin @ matrices[whole]
     return result
 
 
