@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tensorphys_dynamics import ModelError, Quantities, Solver
 from tensorphys_dynamics import _reference as twin
 from tensorphys_dynamics._reference import Tree, dynamics, rotation
-from tensorphys_dynamics.testing import model_of, random_state, random_tree
+from tensorphys_dynamics.testing import model_of, random_ball_tree, random_state, random_tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -22,9 +22,15 @@ def normwise(a, b, least=1e-12):
     return np.abs(np.asarray(a) - b).max(initial=0.0) / max(np.abs(b).max(initial=0.0), least)
 
 
+def tree_of(seed, links, fixed_base):
+    """A random tree, with ball joints where the number of links is even."""
+    kind = random_tree if links % 2 else random_ball_tree
+    return kind(seed, links, fixed_base=fixed_base)
+
+
 def world(device, seed, links, fixed_base, copies=2):
     """Copies of a random tree in motion, the twin's quantities, and random forces."""
-    tree = random_tree(seed, links, fixed_base=fixed_base)
+    tree = tree_of(seed, links, fixed_base)
     root, q, v = random_state(seed, tree)
     model, state, control = model_of(tree, device, copies=copies, gravity=tuple(GRAVITY))
     state.set_initial(
@@ -58,7 +64,7 @@ def vectors(w, values, dtype=wp.float32):
 
 
 TREES = pytest.mark.parametrize(
-    ("links", "fixed_base"), [(n, fixed) for n in (1, 2, 7, 25, 40) for fixed in (True, False)]
+    ("links", "fixed_base"), [(n, fixed) for n in (1, 2, 7, 12, 25, 40) for fixed in (True, False)]
 )
 
 
@@ -217,6 +223,14 @@ def pinocchio_of(pin, tree: Tree):
             placement = placement * rest
             for dof in dofs[link]:
                 anchor = pin.SE3(np.eye(3), tree.dof_anchor[dof])
+                if {dof - 1, dof - 2} & set(tree.balls.tolist()):
+                    continue
+                if dof in tree.balls:
+                    frame = pin.SE3(ball_axes(tree, dof), tree.dof_anchor[dof])
+                    joint = model.addJoint(joint, pin.JointModelSpherical(), placement * frame, f"dof{dof}")
+                    placement = frame.inverse()
+                    order.extend((dof, dof + 1, dof + 2))
+                    continue
                 kind = (
                     pin.JointModelRevoluteUnaligned
                     if tree.dof_rotational[dof]
@@ -235,9 +249,23 @@ def pinocchio_of(pin, tree: Tree):
     return model, np.array(order, int), joint_of
 
 
+def ball_axes(tree, dof):
+    """Axes of the joint frame of a ball joint in its link, as columns."""
+    axes = tree.dof_axis[dof : dof + 3].T
+    return axes if np.linalg.det(axes) > 0.0 else -axes
+
+
+def ball_attitude(tree, q, dof):
+    """Their quaternion of a ball joint, and their velocity by ours: they take the moved link relative to its parent."""
+    turn = twin.exponential(q[dof : dof + 3])
+    if np.linalg.det(tree.dof_axis[dof : dof + 3]) > 0.0:
+        return turn, np.eye(3)
+    return turn * [-1.0, -1.0, -1.0, 1.0], -rotation(turn)
+
+
 def in_pinocchio(pin, seed, fixed_base):
     """A random tree in both, with the change of coordinates: their velocity = change @ ours."""
-    tree = random_tree(seed, 1 + 3 * (seed + 1), fixed_base=fixed_base)
+    tree = tree_of(seed, 1 + 3 * (seed + 1), fixed_base)
     root, q, v = random_state(seed, tree)
     if fixed_base:
         root = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -257,12 +285,18 @@ def in_pinocchio(pin, seed, fixed_base):
         linear = turn.T @ (v[:3] - np.cross(v[3:6], arm))
         rate[:3] = -turn.T @ np.cross(v[3:6], np.cross(v[3:6], arm)) - np.cross(turn.T @ v[3:6], linear)
     change[nr + np.arange(len(order)), nr + order] = 1.0
+    attitude = {}
+    for dof in tree.balls:
+        attitude[int(dof)], block = ball_attitude(tree, q, dof)
+        at = nr + int(np.flatnonzero(order == dof)[0])
+        change[at : at + 3, nr + dof : nr + dof + 3] = block
+    places = [attitude.get(int(d), [q[d]]) for d in order if not {d - 1, d - 2} & attitude.keys()]
     return SimpleNamespace(
         tree=tree,
         ours=dynamics(tree, root, q, v, GRAVITY),
         model=model,
         data=model.createData(),
-        q=np.concatenate((root if nr else [], q[order])),
+        q=np.concatenate((root if nr else [], *places)),
         v=change @ v,
         velocity=v,
         change=change,

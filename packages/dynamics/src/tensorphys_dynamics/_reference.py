@@ -6,7 +6,7 @@ M = Σ Jᵀ I J over the links and bias = Σ Jᵀ (I a − v×*I v) with a the v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,13 @@ def exponential(r: Array) -> Array:
     return np.concatenate((r * (0.5 * np.sinc(angle / (2 * np.pi))), [np.cos(angle / 2)]))
 
 
+def logarithm(q: Array) -> Array:
+    """Rotation vector of a unit quaternion, of the shorter way round."""
+    v, w = (q[:3], q[3]) if q[3] >= 0.0 else (-q[:3], -q[3])
+    size = float(np.linalg.norm(v))
+    return np.asarray(v * (2.0 if size < 1e-12 else 2.0 * np.arctan2(size, w) / size))
+
+
 def skew(v: Array) -> Array:
     """Matrix of v ×."""
     return np.array([[0, -v[2], v[1]], [v[2], 0, -v[0]], [-v[1], v[0], 0]])
@@ -72,6 +79,7 @@ class Tree:
     mass: Array
     com: Array
     inertia: Array  # [links, 3, 3] about the COM, link axes
+    balls: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
     @property
     def velocity_count(self) -> int:
@@ -108,7 +116,13 @@ def forward_kinematics(tree: Tree, root: Array, q: Array) -> Array:
             r = multiply(base[3:], rest[3:])
         for dof in np.flatnonzero(tree.dof_link == link):
             axis, anchor = tree.dof_axis[dof], tree.dof_anchor[dof]
-            if tree.dof_rotational[dof]:
+            if dof in tree.balls:
+                turned = multiply(r, exponential(tree.dof_axis[dof : dof + 3].T @ q[dof : dof + 3]))
+                p = p + rotation(r) @ anchor - rotation(turned) @ anchor
+                r = turned
+            elif dof - 1 in tree.balls or dof - 2 in tree.balls:
+                continue
+            elif tree.dof_rotational[dof]:
                 turned = multiply(r, exponential(axis * q[dof]))
                 p = p + rotation(r) @ anchor - rotation(turned) @ anchor
                 r = turned
@@ -156,6 +170,22 @@ def dynamics(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> Dyn
             r = multiply(base[3:], rest[3:])
         for dof in dofs:
             assert r is not None and p is not None
+            if dof in tree.balls:
+                own_axes, anchor = tree.dof_axis[dof : dof + 3], tree.dof_anchor[dof]
+                turned = multiply(r, exponential(own_axes.T @ q[dof : dof + 3]))
+                pivot = p + rotation(r) @ anchor
+                # the axes stand in body 1: the parent where they are left-handed
+                about = own_axes @ rotation(turned if np.linalg.det(own_axes) > 0.0 else r).T
+                s = np.concatenate((about, np.cross(pivot - origin, about)), axis=1)
+                motion[nr + dof : nr + dof + 3] = s
+                moving = s.T @ v[nr + dof : nr + dof + 3]
+                velocity[link] = velocity[link] + moving
+                acceleration[link] = acceleration[link] + cross_motion(velocity[link]) @ moving
+                own += [nr + dof, nr + dof + 1, nr + dof + 2]
+                p, r = pivot - rotation(turned) @ anchor, turned
+                continue
+            if dof - 1 in tree.balls or dof - 2 in tree.balls:
+                continue
             axis = rotation(r) @ tree.dof_axis[dof]
             if tree.dof_rotational[dof]:
                 point = p + rotation(r) @ tree.dof_anchor[dof] - origin

@@ -36,6 +36,8 @@ def supports(model: Model, contacts: Contacts | None = None) -> str | None:
     kind = model.types[int(kinds[0])]
     if kind.velocity_count == 0:
         return "the articulation has no degree of freedom"
+    if kind.ball_count:
+        return "the articulation has ball joints"
     if kind.velocity_count > _BOUNDS[-1] or kind.link_count > _BOUNDS[-1]:
         return (
             f"the articulation has {kind.velocity_count} velocities and {kind.link_count} links, "

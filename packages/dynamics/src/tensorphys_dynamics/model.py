@@ -51,6 +51,7 @@ DOF_COLUMNS: dict[str, tuple[Any, tuple[int, ...], Any]] = {
     "speed_effort_gradient": (wp.float32, (), 0.0),
     "max_actuator_velocity": (wp.float32, (), _UNBOUNDED),
     "velocity_resistance": (wp.float32, (), 0.0),
+    "cone": (wp.int32, (), 0),
 }
 
 
@@ -90,6 +91,11 @@ class Model:
         dof_envelope: 1 where the force of the actuator, drive and actuation together, keeps a performance envelope:
             |E| ≤ max_force − velocity_resistance |v| and |v| ≤ max_actuator_velocity − speed_effort_gradient |E|.
         dof_speed_effort_gradient, dof_max_actuator_velocity, dof_velocity_resistance: Its lines.
+        dof_cone: 1 at the second degree of freedom of a ball joint where the limits of the second and third one are
+            the half-angles of an elliptic cone that the first axis of frame 1 stays in, else each bounds its own
+            component of the rotation vector.
+        dof_ball: 3 ball joint + place in it of each degree of freedom, −1 outside of ball joints.
+        ball_count: Number of ball joints.
         link_articulation: Articulation of each link.
         articulation_environment, articulation_link_start, articulation_dof_start,
         articulation_velocity_start, articulation_type: Where each articulation stands.
@@ -128,6 +134,8 @@ class Model:
     dof_speed_effort_gradient: wp.array[wp.float32]
     dof_max_actuator_velocity: wp.array[wp.float32]
     dof_velocity_resistance: wp.array[wp.float32]
+    dof_cone: wp.array[wp.int32]
+    dof_ball: wp.array[wp.int32]
 
     def __init__(
         self,
@@ -165,6 +173,7 @@ class Model:
         self.data = ModelData()
         self.tables = Tables()
         self._fill_tables(environments, starts)
+        self._number_balls(kinds, starts["dof_count"])
 
     def _check(self, kinds: npt.NDArray[np.int32], environments: npt.NDArray[np.int32]) -> None:
         if kinds.shape != environments.shape:
@@ -219,6 +228,38 @@ class Model:
         t.velocity_entry = self._int(_joined([k.row_start[:-1] for k in types]))
         t.velocity_depth = self._int(_joined([[len(c) - 1 for c in k.chains] for k in types]))
         t.chain = self._int(_joined([i for k in types for i in k.chains]))
+
+    def _number_balls(self, kinds: npt.NDArray[np.int32], dof_start: npt.NDArray[np.int32]) -> None:
+        has_balls = any(k.ball_count for k in self.types)
+        lengths = [self.types[k].ball_rows for k in kinds] if has_balls else []
+        rows = _starts(_joined(lengths))
+        first = _joined([self.types[k].balls + dof_start[a] for a, k in enumerate(kinds) if has_balls])
+        numbers = np.full(self.dof_count, -1, np.int32)
+        for place in range(3):
+            numbers[first + place] = 3 * np.arange(len(first)) + place
+        self.ball_first = first
+        self.ball_count = len(first)
+        self.ball_entry_count = int(rows[-1])
+        self.tables.ball_row = self._int(rows[:-1])
+        self.dof_ball = self._int(numbers)
+        self.data.dof_ball = self.dof_ball
+
+    def check_balls(self) -> None:
+        """Check the axes of ball joints.
+
+        Raises:
+            ModelError: If those of one are not unit and at right angles.
+        """
+        if not self.ball_count:
+            return
+        axes = self.dof_axis.numpy().astype(np.float64)[self.ball_first[:, None] + np.arange(3)]
+        wrong = np.abs(axes @ np.swapaxes(axes, 1, 2) - np.eye(3)).max(axis=(1, 2)) > 1e-4
+        if wrong.any():
+            dof = int(self.ball_first[np.argmax(wrong)])
+            raise ModelError(
+                f"axes of degrees of freedom {dof} to {dof + 2}: those of a ball joint must be unit and at right "
+                f"angles, given {axes[np.argmax(wrong)].tolist()}"
+            )
 
     def add_column(
         self, family: str, name: str, values: npt.ArrayLike | None, spec: tuple[Any, tuple[int, ...], Any]
@@ -298,6 +339,7 @@ def build_model(
             if values is None and family == "dof" and model.dof_count == 0:
                 values = np.zeros((0, *spec[1]))
             model.add_column(family, name, values, spec)
+    model.check_balls()
     mass = np.asarray(link["mass"], np.float64)
     if (mass <= 0.0).any():
         row = int(np.flatnonzero(mass <= 0.0)[0])

@@ -276,6 +276,8 @@ def create_scratch(model: Model) -> Scratch:
             count = model.articulation_count
         elif name in entry:
             count = model.entry_count
+        elif name == "ball_row":
+            count = model.ball_entry_count
         else:
             count = counts.get(name.split("_")[0], model.velocity_count)
         setattr(data, name, wp.zeros(count, dtype=kind.type.dtype, device=model.device))

@@ -28,7 +28,10 @@ class State:
         root_aimed: 1 where a target waits for the next step, 2 during that step, [articulation_count].
         velocity: Generalized velocities, float, [velocity_count]: root [linear at the centre of mass, angular],
             then degrees of freedom [m/s, rad/s].
-        dof_position: Joint positions [rad or m], [dof_count].
+        dof_position: Joint positions [rad or m], [dof_count]; of a ball joint the components of its rotation vector,
+            at most half a turn long after a step.
+        ball_turn: Attitude of each ball joint, that of the joint frame of body 1 in that of body 0; truth in place
+            of its positions, except where `fresh` is 1, quat, [ball_count].
         fresh: 1 where a setter wrote the articulation since the last step, [articulation_count].
         link_pose: Pose of each link, transform, [link_count].
         link_velocity: [linear at the centre of mass, angular], spatial_vector, [link_count].
@@ -43,6 +46,7 @@ class State:
     root_aimed: wp.array[wp.int32]
     velocity: wp.array[wp.float32]
     dof_position: wp.array[wp.float32]
+    ball_turn: wp.array[wp.quat]
     half_kick: wp.array[wp.float32]
     root_synced: wp.array[wp.int32]
     fresh: wp.array[wp.int32]
@@ -66,6 +70,7 @@ class State:
             "root_aimed": (wp.int32, n.articulation_count),
             "velocity": (wp.float32, n.velocity_count),
             "dof_position": (wp.float32, n.dof_count),
+            "ball_turn": (wp.quat, n.ball_count),
             "half_kick": (wp.float32, n.velocity_count),
             "root_synced": (wp.int32, n.articulation_count),
             "fresh": (wp.int32, n.articulation_count),
@@ -89,6 +94,7 @@ class State:
         self._model = model
         identity = np.tile(np.array([0, 0, 0, 0, 0, 0, 1], np.float32), (n.articulation_count, 1))
         self.root_pose.assign(identity)
+        self.ball_turn.assign(np.tile(np.array([0, 0, 0, 1], np.float32), (n.ball_count, 1)))
         self.fresh.fill_(1)
 
     def set_initial(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,10 @@ import numpy.typing as npt
 from tensorphys_dynamics.errors import TopologyError
 
 IntArray = npt.NDArray[np.int32]
+
+
+def _none() -> IntArray:
+    return np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True)
@@ -27,20 +31,26 @@ class ArticulationType:
         parent: Parent link of each link, −1 for link 0, shape [link_count].
         dof_link: Link moved by each degree of freedom, non-decreasing, shape [dof_count].
         dof_rotational: Whether the degree of freedom is a rotation, shape [dof_count].
+        balls: First degree of freedom of each ball joint, ascending, shape [ball_count]. It and the next two are
+            rotations of one link that act at once: positions are the components of a rotation vector, velocities
+            those of an angular velocity. Other rotations of a link act one after the other.
 
     Raises:
-        TopologyError: If a link stands before its parent or a degree of freedom moves no link.
+        TopologyError: If a link stands before its parent, a degree of freedom moves no link, or a ball joint is not
+            of three rotations of one link.
     """
 
     fixed_base: bool
     parent: IntArray
     dof_link: IntArray
     dof_rotational: npt.NDArray[np.bool_]
+    balls: IntArray = field(default_factory=_none)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parent", np.array(self.parent, np.int32))
         object.__setattr__(self, "dof_link", np.array(self.dof_link, np.int32))
         object.__setattr__(self, "dof_rotational", np.array(self.dof_rotational, bool))
+        object.__setattr__(self, "balls", np.array(self.balls, np.int32).ravel())
         links = len(self.parent)
         if links == 0 or self.parent[0] != -1:
             raise TopologyError("link 0 of an articulation must be its root, with parent −1")
@@ -55,6 +65,20 @@ class ArticulationType:
             raise TopologyError("degrees of freedom must stand in the order of their links")
         if self.dof_rotational.shape != self.dof_link.shape:
             raise TopologyError("dof_rotational and dof_link must have one length")
+        self._check_balls()
+
+    def _check_balls(self) -> None:
+        if (np.diff(self.balls) < 3).any():
+            raise TopologyError(
+                f"ball joints must ascend and have three degrees of freedom each, given {self.balls.tolist()}"
+            )
+        for first in self.balls:
+            own = slice(int(first), int(first) + 3)
+            fits = 0 <= first <= self.dof_count - 3 and len(set(self.dof_link[own].tolist())) == 1
+            if not fits or not self.dof_rotational[own].all():
+                raise TopologyError(
+                    f"a ball joint has three rotations of one link, its first degree of freedom is {first}"
+                )
 
     @property
     def link_count(self) -> int:
@@ -65,6 +89,16 @@ class ArticulationType:
     def dof_count(self) -> int:
         """Number of degrees of freedom of the joints."""
         return len(self.dof_link)
+
+    @property
+    def ball_count(self) -> int:
+        """Number of ball joints."""
+        return len(self.balls)
+
+    @cached_property
+    def ball_rows(self) -> IntArray:
+        """Lengths of the three rows of limits of each ball joint, on the chain of its last velocity, together."""
+        return np.array([3 * len(self.chains[self.root_count + f + 2]) for f in self.balls], np.int32)
 
     @property
     def root_count(self) -> int:

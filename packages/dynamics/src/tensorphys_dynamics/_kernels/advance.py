@@ -3,6 +3,7 @@
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.balls import advance_ball, ball_place, three
 from tensorphys_dynamics._kernels.factor import from_u
 from tensorphys_dynamics._kernels.friction import is_smooth
 from tensorphys_spatial.device import quaternion_integrate
@@ -123,7 +124,11 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
         move_root(t, m, s, w, a, linear, angular, h)
     for i in range(root, t.type_velocities[kind]):
         dof = t.articulation_dof[a] + i - root
-        s.dof_position[dof] = s.dof_position[dof] + h * w.free_velocity[start + i]
+        place = ball_place(m, dof)
+        if place < 0:
+            s.dof_position[dof] = s.dof_position[dof] + h * w.free_velocity[start + i]
+        elif place == 0:
+            advance_ball(m, s, dof, h * three(w.free_velocity, start + i))
     from_u(t, w, a, w.u, w.free_velocity)
     clamped = clamp_velocities(t, m, a, w.free_velocity, h)
     if clamped == 1:

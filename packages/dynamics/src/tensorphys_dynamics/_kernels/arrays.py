@@ -32,6 +32,7 @@ class Tables:
     velocity_entry: wp.array[wp.int32]  # first entry of the row
     velocity_depth: wp.array[wp.int32]  # entries before the diagonal
     chain: wp.array[wp.int32]
+    ball_row: wp.array[wp.int32]  # first entry of the three rows of a ball joint in `Scratch.ball_row`
 
 
 @wp.struct
@@ -71,6 +72,8 @@ class ModelData:
     dof_speed_effort_gradient: wp.array[wp.float32]
     dof_max_actuator_velocity: wp.array[wp.float32]
     dof_velocity_resistance: wp.array[wp.float32]
+    dof_cone: wp.array[wp.int32]
+    dof_ball: wp.array[wp.int32]  # 3 ball joint + place in it, −1 outside of ball joints
 
 
 @wp.struct
@@ -83,6 +86,7 @@ class StateData:
     root_aimed: wp.array[wp.int32]
     velocity: wp.array[wp.float32]
     dof_position: wp.array[wp.float32]
+    ball_turn: wp.array[wp.quat]
     half_kick: wp.array[wp.float32]
     root_synced: wp.array[wp.int32]
     fresh: wp.array[wp.int32]
@@ -150,8 +154,15 @@ class Scratch:
     mass_entry: wp.array[wp.float32]
     factor_entry: wp.array[wp.float32]
     dof_row: wp.array[wp.float32]  # D^-1/2 L^-T e_d, stored like a row of the mass matrix
-    dof_row_flag: wp.array[wp.int32]  # 1: limit, 2: drive, 4: saturated drive, 8: friction, by velocity index
+    ball_row: wp.array[
+        wp.float32
+    ]  # D^-1/2 L^-T Jᵀ of limits of ball joints, on the chain of their last velocity
+    dof_row_flag: wp.array[
+        wp.int32
+    ]  # 1: limit, 2: drive, 4: saturated drive, 8: friction, 16: limit of a ball joint, by velocity index
     dof_row_mass: wp.array[wp.float32]  # 1 / |row|²
+    ball_row_mass: wp.array[wp.float32]  # the same for limits of ball joints, by velocity index
+    ball_room: wp.array[wp.vec2]  # how far the bounded quantity may fall and rise, by velocity index
     dof_limit_impulse: wp.array[wp.float32]
     dof_slack_impulse: wp.array[wp.float32]
     dof_friction_impulse: wp.array[wp.float32]

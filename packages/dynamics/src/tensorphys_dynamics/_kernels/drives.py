@@ -3,6 +3,7 @@
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ControlData, ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.balls import position_gap
 from tensorphys_dynamics._kernels.factor import dof_response, factorize
 
 wp.set_module_options({"enable_backward": False})
@@ -49,9 +50,8 @@ def drive_error(m: ModelData, s: StateData, c: ControlData, dof: int, velocity: 
     """Force of a drive of unit scale if the degree of freedom moves at `velocity` over the substep."""
     k = m.dof_stiffness[dof]
     d = m.dof_damping[dof]
-    return k * (c.position_target[dof] - s.dof_position[dof] - h * velocity) + d * (
-        c.velocity_target[dof] - velocity
-    )
+    gap = position_gap(m, s, c.position_target, m.dof_stiffness, dof)
+    return k * (gap - h * velocity) + d * (c.velocity_target[dof] - velocity)
 
 
 @wp.func
@@ -156,10 +156,8 @@ def assemble_drives(
         velocity = s.velocity[index] - s.half_kick[index]
         stiffness = m.dof_passive_stiffness[dof]
         damping = m.dof_passive_damping[dof] + m.dof_viscous_friction[dof]
-        force = (
-            stiffness * (m.dof_spring_reference[dof] - s.dof_position[dof] - h * velocity)
-            - damping * velocity
-        )
+        gap = position_gap(m, s, m.dof_spring_reference, m.dof_passive_stiffness, dof)
+        force = stiffness * (gap - h * velocity) - damping * velocity
         diagonal = h * (h * stiffness + damping)
         saturation = wp.where(is_bounded(m, dof), s.dof_saturation[dof], 0)
         if m.dof_envelope[dof] == 0 or saturation == 0:

@@ -3,6 +3,7 @@
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.balls import ball_place, ball_turn, child_is_body0, link_turn
 from tensorphys_spatial.device import inertia_rotate
 
 wp.set_module_options({"enable_backward": False})
@@ -54,6 +55,8 @@ def link_motion(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, local
     rotation = wp.normalize(rotation * wp.transform_get_rotation(rest))
     angular = w.link_angular[parent]
     linear = w.link_linear[parent]
+    before = rotation
+    pivot = position
     for k in range(t.link_dofs[row]):
         local_dof = t.link_dof[row] + k
         dof = t.articulation_dof[a] + local_dof
@@ -61,7 +64,18 @@ def link_motion(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, local
         axis = wp.quat_rotate(rotation, m.dof_axis[dof])
         motion_angular = wp.vec3(0.0, 0.0, 0.0)
         motion_linear = axis
-        if t.velocity_rotational[t.type_velocity[kind] + t.type_root[kind] + local_dof] == 1:
+        place = ball_place(m, dof)
+        if place >= 0:
+            if place == 0:
+                before = rotation
+                pivot = position + wp.quat_rotate(rotation, m.dof_anchor[dof])
+                rotation = rotation * link_turn(m, dof, ball_turn(m, s, a, dof))
+                position = pivot - wp.quat_rotate(rotation, m.dof_anchor[dof])
+            motion_angular = wp.quat_rotate(rotation, m.dof_axis[dof])
+            if child_is_body0(m, dof - place):
+                motion_angular = wp.quat_rotate(before, m.dof_axis[dof])
+            motion_linear = wp.cross(pivot - origin, motion_angular)
+        elif t.velocity_rotational[t.type_velocity[kind] + t.type_root[kind] + local_dof] == 1:
             pivot = position + wp.quat_rotate(rotation, m.dof_anchor[dof])
             rotation = rotation * wp.quat_from_axis_angle(m.dof_axis[dof], s.dof_position[dof])
             position = pivot - wp.quat_rotate(rotation, m.dof_anchor[dof])

@@ -48,7 +48,13 @@ def composite_inertias(t: Tables, m: ModelData, w: Scratch, a: int):
 
 @wp.func
 def link_acceleration_rates(
-    t: Tables, s: StateData, w: Scratch, a: int, acceleration: wp.array[wp.float32], terms: int
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    a: int,
+    acceleration: wp.array[wp.float32],
+    terms: int,
 ):
     """Spatial acceleration of each link: of velocity products, of a generalized acceleration, or of both."""
     kind = t.articulation_type[a]
@@ -68,7 +74,7 @@ def link_acceleration_rates(
         row = t.type_link[kind] + local
         link = base + local
         if (terms & VELOCITY) != 0:
-            link_rates(t, s, w, a, local)
+            link_rates(t, m, s, w, a, local)
         else:
             parent = base + t.link_parent[row]
             w.link_angular_rate[link] = w.link_angular_rate[parent]
@@ -136,7 +142,7 @@ def subtree_wrenches(
     kind = t.articulation_type[a]
     base = t.articulation_link[a]
     articulation_kinematics(t, m, s, w, a)
-    link_acceleration_rates(t, s, w, a, acceleration, terms)
+    link_acceleration_rates(t, m, s, w, a, acceleration, terms)
     gravity = m.gravity[t.articulation_environment[a]]
     for local in range(t.type_links[kind]):
         needed_wrench(m, w, base + local, gravity, applied_force, applied_torque, terms)
@@ -230,7 +236,7 @@ def link_accelerations(
     a = rows[wp.tid()]
     articulation_kinematics(t, m, s, w, a)
     terms = VELOCITY + ACCELERATION
-    link_acceleration_rates(t, s, w, a, acceleration, terms)
+    link_acceleration_rates(t, m, s, w, a, acceleration, terms)
     for local in range(t.type_links[t.articulation_type[a]]):
         link = t.articulation_link[a] + local
         acceleration_out[link] = wp.spatial_vector(

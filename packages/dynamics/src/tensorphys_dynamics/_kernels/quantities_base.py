@@ -94,7 +94,7 @@ def centroidal_momentum(
         for k in range(3):
             matrix_out[row, k, i] = p[k]
             matrix_out[row, 3 + k, i] = angular[k]
-    link_acceleration_rates(t, s, w, a, nothing, VELOCITY)
+    link_acceleration_rates(t, m, s, w, a, nothing, VELOCITY)
     rate = wp.vec3(0.0, 0.0, 0.0)
     rate_angular = wp.vec3(0.0, 0.0, 0.0)
     for local in range(t.type_links[kind]):

@@ -19,6 +19,8 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.ball_rows import make_ball_row, may_reach_ball_limit
+from tensorphys_dynamics._kernels.balls import ball_place
 from tensorphys_dynamics._kernels.drives import (
     LOADED_SATURATION,
     actuator_force,
@@ -48,7 +50,7 @@ ATTEMPTS = wp.constant(5)
 
 
 @wp.func
-def link_rates(t: Tables, s: StateData, w: Scratch, a: int, local: int):
+def link_rates(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, local: int):
     """Velocity-product acceleration of a link whose parent is done."""
     kind = t.articulation_type[a]
     row = t.type_link[kind] + local
@@ -63,6 +65,14 @@ def link_rates(t: Tables, s: StateData, w: Scratch, a: int, local: int):
         rate = s.velocity[index]
         motion_angular = w.motion_angular[index] * rate
         motion_linear = w.motion_linear[index] * rate
+        # a ball joint moves by its three motions at once, about axes that are fixed in one of its bodies
+        place = ball_place(m, t.articulation_dof[a] + t.link_dof[row] + k)
+        if place > 0:
+            continue
+        if place == 0:
+            for other in range(1, 3):
+                motion_angular += w.motion_angular[index + other] * s.velocity[index + other]
+                motion_linear += w.motion_linear[index + other] * s.velocity[index + other]
         angular += motion_angular
         linear += motion_linear
         angular_rate += wp.cross(angular, motion_angular)
@@ -131,7 +141,7 @@ def wrenches(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, 
     for local in range(t.type_links[kind]):
         link = base + local
         if local > 0:
-            link_rates(t, s, w, a, local)
+            link_rates(t, m, s, w, a, local)
         applied_force = c.link_force[link]
         applied_torque = c.link_torque[link]
         force = applied_force + blend * (s.previous_force[link] - applied_force)
@@ -222,6 +232,8 @@ def may_reach_limit(
     """Whether a degree of freedom may come to a limit in the substep, or was at one; a limit that another one hits
     may throw it there."""
     dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
+    if ball_place(m, dof) >= 0:
+        return may_reach_ball_limit(t, m, s, w, a, i, h, fastest)
     reach = h * wp.max(4.0 * wp.abs(w.free_velocity[t.articulation_velocity[a] + i]), 2.0 * fastest)
     q = s.dof_position[dof]
     return q - m.dof_lower[dof] <= reach or m.dof_upper[dof] - q <= reach or s.dof_limit_force[dof] != 0.0
@@ -252,6 +264,9 @@ def dof_rows(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, 
         flag = int(0)
         if may_reach_limit(t, m, s, w, a, i, h, fastest):
             flag = 1
+            if ball_place(m, dof) >= 0:
+                flag = 16
+                make_ball_row(t, m, s, w, a, i)
         if is_bounded(m, dof):
             if wp.abs(s.dof_saturation[dof]) == LOADED_SATURATION:
                 flag += 4

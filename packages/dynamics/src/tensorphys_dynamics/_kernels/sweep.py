@@ -15,6 +15,7 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.ball_rows import apply_ball, solve_ball_limit
 from tensorphys_dynamics._kernels.collisions import collide_pairs
 from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
@@ -265,8 +266,11 @@ def limit_passes(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: f
             flag = w.dof_row_flag[index]
             if (flag & 8) == 8:
                 solve_friction(t, m, s, w, a, i, h)
-            if (flag & 1) == 1:
-                moved = wp.max(moved, solve_limit(t, m, s, w, a, i, h, biased))
+            if (flag & 17) != 0:
+                if (flag & 1) == 1:
+                    moved = wp.max(moved, solve_limit(t, m, s, w, a, i, h, biased))
+                else:
+                    moved = wp.max(moved, solve_ball_limit(t, m, w, a, i, h, biased))
                 active += wp.where(w.dof_limit_impulse[index] != 0.0, 1, 0)
         turn += 1
     return active
@@ -320,6 +324,10 @@ def warm_start(
                 impulse = h * s.dof_limit_force[dof]
                 w.dof_limit_impulse[index] = impulse
                 apply_dof(t, w, a, i, impulse)
+            if (w.dof_row_flag[index] & 16) == 16:
+                impulse = h * s.dof_limit_force[dof]
+                w.dof_limit_impulse[index] = impulse
+                apply_ball(t, m, w, a, i, impulse)
             if (w.dof_row_flag[index] & 8) == 8:
                 impulse = start_friction(m, s, w, dof, index, h)
                 w.dof_friction_impulse[index] = impulse

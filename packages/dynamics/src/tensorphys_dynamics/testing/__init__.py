@@ -2,6 +2,14 @@
 
 from tensorphys_dynamics.testing.bodies import bodies_model, link_energy
 from tensorphys_dynamics.testing.obstacles import SpheresOnPlane
-from tensorphys_dynamics.testing.trees import model_of, random_state, random_tree
+from tensorphys_dynamics.testing.trees import model_of, random_ball_tree, random_state, random_tree
 
-__all__ = ["SpheresOnPlane", "bodies_model", "link_energy", "model_of", "random_state", "random_tree"]
+__all__ = [
+    "SpheresOnPlane",
+    "bodies_model",
+    "link_energy",
+    "model_of",
+    "random_ball_tree",
+    "random_state",
+    "random_tree",
+]

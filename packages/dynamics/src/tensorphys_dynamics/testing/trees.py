@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys_dynamics._reference import Tree
+from tensorphys_dynamics._reference import Tree, rotation
 from tensorphys_dynamics.model import Model, build_model
 from tensorphys_dynamics.state import Control, State
 from tensorphys_dynamics.topology import ArticulationType
@@ -61,6 +62,31 @@ def random_tree(seed: int, links: int, *, fixed_base: bool, branching: float = 0
     )
 
 
+def random_ball_tree(seed: int, links: int, *, fixed_base: bool, share: float = 0.5) -> Tree:
+    """A tree as of `random_tree`, with a ball joint before or after the other motions of some links.
+
+    Half of the ball joints have the moved link as body 0.
+    """
+    tree = random_tree(seed, links, fixed_base=fixed_base)
+    rng = np.random.default_rng(seed + 2000)
+    start = np.searchsorted(tree.dof_link, np.arange(links + 1))
+    chosen = 1 + np.flatnonzero(rng.random(links - 1) < share)
+    places = np.where(rng.random(len(chosen)) < 0.5, start[chosen], start[chosen + 1])
+    signs = rng.choice([-1.0, 1.0], len(chosen))
+    axes = np.concatenate([s * rotation(random_quaternion(rng)) for s in signs] or [np.zeros((0, 3))])  # rows
+    anchors = np.repeat(rng.normal(size=(len(chosen), 3)) * 0.1, 3, axis=0)
+    at = np.repeat(places, 3)
+    return replace(
+        tree,
+        dof_link=np.insert(tree.dof_link, at, np.repeat(chosen, 3)).astype(np.int32),
+        dof_rotational=np.insert(tree.dof_rotational, at, True),
+        dof_axis=np.insert(tree.dof_axis, at, axes, axis=0),
+        dof_anchor=np.insert(tree.dof_anchor, at, anchors, axis=0),
+        armature=np.insert(tree.armature, at, np.repeat(rng.uniform(0.0, 0.1, len(chosen)), 3)),
+        balls=(places + 3 * np.arange(len(chosen))).astype(np.int32),
+    )
+
+
 def random_state(seed: int, tree: Tree) -> tuple[Array, Array, Array]:
     """Root pose, joint positions and generalized velocities."""
     rng = np.random.default_rng(seed + 1000)
@@ -77,7 +103,7 @@ def model_of(
     **dof: Any,
 ) -> tuple[Model, State, Control]:
     """The tree in each of several environments; further columns of its degrees of freedom by name."""
-    kind = ArticulationType(tree.fixed_base, tree.parent, tree.dof_link, tree.dof_rotational)
+    kind = ArticulationType(tree.fixed_base, tree.parent, tree.dof_link, tree.dof_rotational, tree.balls)
     links = {"rest_pose": tree.rest_pose, "mass": tree.mass, "com": tree.com, "inertia": tree.inertia}
     dofs = {"axis": tree.dof_axis, "anchor": tree.dof_anchor, "armature": tree.armature, **dof}
     model = build_model(
