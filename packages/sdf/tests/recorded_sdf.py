@@ -41,7 +41,7 @@ def steady(field: ts.SignedDistanceField, points: np.ndarray, ways: np.ndarray) 
     """Points at which rounding decides nothing: all results change little with a change of the point."""
     base = compute(field, points, ways)
     # the direction to a surface nearby is a difference of nearly equal positions
-    good = np.abs(base["exact_field"][:, 0]) > 0.02
+    good = (np.abs(base["exact_field"][:, 0]) > 0.05) & (np.abs(base["exact_posed"][:, 0]) > 0.05)
     rng = np.random.default_rng(1)
     for _ in range(6):
         moved = (points + rng.choice([-4e-6, 4e-6], points.shape)).astype(np.float32)
