@@ -14,7 +14,6 @@ from tensorphys_scene import Scene, SceneValueError, equal, replicate
 from tensorphys_spatial import quaternion_rotate
 from tensorphys_usd import parse_stage
 
-
 # Initial velocities of the box, linear and angular, before its environment turns.
 _SPEEDS = np.array([[1.0, 0.5, -2.0], [0.25, -1.0, 3.0]])
 
