@@ -19,8 +19,6 @@ from tensorphys_fem.state import FemState, check_array
 _LANES = 128
 
 Path = Literal["auto", "body", "parallel"]
-# On CUDA a body of more elements than this is worth more than one block.
-_LARGE_BODY = 4000
 
 
 class Status(enum.IntEnum):
@@ -61,17 +59,15 @@ class FemSolver:
             model: Bodies.
             settings: Budgets and tolerance.
             path: ``body``: one group of lanes (a thread on the CPU) solves a body from start to end. ``parallel``:
-                kernels over all nodes and elements, for large bodies on CUDA. ``auto``: the second where CUDA meets
-                a large body.
+                kernels over all nodes and elements of all bodies. ``auto``: the first on the CPU, the second on CUDA,
+                where the one kernel of the first takes the compiler many minutes.
         """
         if path not in ("auto", "body", "parallel"):
             raise SettingsError(f"path: expected auto, body or parallel, got {path!r}")
         self.model = model
         self.settings = settings or SolverSettings()
         self.device = model.device
-        largest = int((model.element_start[1:] - model.element_start[:-1]).max())
-        large = self.device.is_cuda and largest > _LARGE_BODY
-        self.path: Path = ("parallel" if large else "body") if path == "auto" else path
+        self.path: Path = ("parallel" if self.device.is_cuda else "body") if path == "auto" else path
         self.lanes = _LANES if self.device.is_cuda else 1
         self.limits = _limits(self.settings, model, self.settings.newton_iterations)
         self.static_limits = _limits(self.settings, model, self.settings.static_iterations)

@@ -12,7 +12,7 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
-    return int(threadIdx.x);
+    return (int)threadIdx.x;
 #else
     return 0;
 #endif
@@ -22,7 +22,7 @@ def lane() -> int: ...
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
-    return int(blockDim.x);
+    return (int)blockDim.x;
 #else
     return 1;
 #endif
@@ -48,7 +48,7 @@ def barrier(): ...
         partial[threadIdx.x >> 5] = value;
     __syncthreads();
     double sum = 0.0;
-    for (int warp = 0; warp < int(blockDim.x >> 5); ++warp)
+    for (int warp = 0; warp < (int)(blockDim.x >> 5); ++warp)
         sum += partial[warp];
     return sum;
 #else
