@@ -8,6 +8,7 @@ is one that nobody simulates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -348,6 +349,26 @@ _MAY_BE_NAN = {
     "joints.max_distance",
     "tendon_attachments.rest_length",
 }
+# Columns in which an infinite number stands for "no bound".
+_BOUNDS = {
+    "axes.effort_limit",
+    "axes.envelope",
+    "axes.lower",
+    "axes.max_force",
+    "axes.max_velocity",
+    "axes.upper",
+    "bodies.max_angular_velocity",
+    "bodies.max_contact_impulse",
+    "bodies.max_depenetration_velocity",
+    "bodies.max_linear_velocity",
+    "fixed_tendons.lower",
+    "fixed_tendons.max_force",
+    "fixed_tendons.upper",
+    "joints.break_force",
+    "joints.break_torque",
+    "tendon_attachments.lower",
+    "tendon_attachments.upper",
+}
 _PHYSICS = ("physics:", "physx", "newton:", "mjc:", "urdf:", "drive:", "state:", "limit:", "omniphysics:")
 _TYPES = ("Xform", "Mesh", "PointInstancer", "PhysicsRevoluteJoint", "")
 
@@ -394,7 +415,7 @@ def _of_attribute(name: str, attribute: str) -> Iterator[tuple[str, Callable[[Us
 
         return mutate
 
-    for number in (float("nan"), 0.0, -1.0):
+    for number in (float("nan"), float("inf"), float("-inf"), 0.0, -1.0):
         yield f"{number}", fill(number)
 
     def retype(kind: Sdf.ValueTypeName, value: object) -> Callable[[Usd.Stage], bool]:
@@ -499,6 +520,17 @@ def _nans(template: Template) -> list[str]:
     return [name for name in found if name not in _MAY_BE_NAN]
 
 
+def _infinite(template: Template) -> list[str]:
+    """Columns with infinite numbers where they mean nothing: those that are not bounds."""
+    found = []
+    for name, table in vars(template).items():
+        for item in fields(table) if isinstance(table, Table) else ():
+            values = getattr(table, item.name)
+            if isinstance(values, np.ndarray) and values.dtype.kind == "f" and np.isinf(values).any():
+                found.append(f"{name}.{item.name}")
+    return [name for name in found if name not in _BOUNDS]
+
+
 def _is_named(text: str, stage: Usd.Stage) -> bool:
     """Whether a word of a text is a prim of the stage, or an instance below one."""
     for word in text.replace(":", " ").split():
@@ -527,6 +559,9 @@ def _problem(stage: Usd.Stage, name: str, attribute: str, what: str) -> str:
     nans = _nans(scene.templates[0])
     if nans:
         return f"NaN in {nans}"
+    infinite = _infinite(scene.templates[0])
+    if infinite:
+        return f"infinite numbers in {infinite}"
     if what == "nan" and attribute.startswith(_PHYSICS):
         if not any(path == name and attribute in text for path, text in scene.findings):
             return "NaN was swallowed"

@@ -10,6 +10,7 @@ from pxr import Sdf
 
 from tensorphys_usd.attributes import Attributes
 from tensorphys_usd.descriptors import Descriptors
+from tensorphys_usd.errors import StageError
 from tensorphys_usd.frames import Frame
 from tensorphys_usd.stage import Reading
 
@@ -146,7 +147,7 @@ class StageBodies:
             "ccd": attributes.flag("physxRigidBody:enableCCD", False),
             "speculative_ccd": attributes.flag("physxRigidBody:enableSpeculativeCCD", False),
             "locked_axes": position_bits | rotation_bits << 3,
-            "cfm_scale": number("physxRigidBody:cfmScale", float("nan")),
+            "cfm_scale": _cfm_scale(attributes),
             "contact_slop_coefficient": number("physxRigidBody:contactSlopCoefficient", 0.0),
             "solve_contact": attributes.flag("physxRigidBody:solveContact", True),
             "surface_velocity": velocity,
@@ -156,6 +157,16 @@ class StageBodies:
         # The tensor API makes every body a contact sensor, so the authored threshold changes nothing.
         attributes.use("physxContactReport:threshold")
         return settings
+
+
+def _cfm_scale(attributes: Attributes) -> float:
+    """Authored softness of contacts, NaN where none is authored."""
+    name = "physxRigidBody:cfmScale"
+    value = attributes.number(name, 0.0)
+    if not 0.0 <= value < float("inf"):
+        path = attributes.prim.GetPath()
+        raise StageError(f"{path}: {name} is {value}, expected a finite number that is not negative")
+    return value if attributes.has(name) else float("nan")
 
 
 def _surface_velocity(attributes: Attributes) -> tuple[Any, Any, bool]:

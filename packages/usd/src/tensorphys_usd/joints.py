@@ -272,7 +272,8 @@ def _distance(
         return low, high, stiffness, damping
     if kind == "Distance":
         low = float(descriptor.limit.lower) if descriptor.minEnabled else low
-        high = float(descriptor.limit.upper) if descriptor.maxEnabled else high
+        high = _bound(descriptor.limit.upper) if descriptor.maxEnabled else high
+        high = high if high < float("inf") else float("nan")
         prefix = "physxPhysicsDistanceJoint:spring"
         spring = (
             attributes.number(f"{prefix}Stiffness", 0.0),
@@ -286,8 +287,8 @@ def _distance(
         authored_high = attributes.number("limit:distance:physics:high", float("inf"))
         low = authored_low if authored_low > 0.0 else low
         high = authored_high if 0.0 <= authored_high < float("inf") else high
-        if low > high:
-            raise StageError(f"{path}: limits of the distance are ({low}, {high})")
+    if low > high or _bound(low) == float("inf"):
+        raise StageError(f"{path}: limits of the distance are ({low}, {high})")
     stiffness = attributes.number("physxLimit:distance:stiffness", stiffness)
     damping = attributes.number("physxLimit:distance:damping", damping)
     if not (np.isfinite(stiffness) and np.isfinite(damping)):
