@@ -392,9 +392,9 @@ def test_joints_that_join_nothing_that_moves_are_findings() -> None:
     assert simulation.joints.model.joint_count == simulation.environment_count
 
 
-def test_spherical_joints_in_articulations_are_refused_by_name() -> None:
-    scene = edit(pendulum_scene(), joints={"type": [int(JointType.SPHERICAL)]})
-    with pytest.raises(UnsupportedError, match="/pendulum/hinge: a spherical joint"):
+def test_distance_joints_in_articulations_are_refused_by_name() -> None:
+    scene = edit(pendulum_scene(), joints={"type": [int(JointType.DISTANCE)]})
+    with pytest.raises(UnsupportedError, match="/pendulum/hinge: a distance joint"):
         Simulation(scene)
 
 

@@ -69,7 +69,7 @@ def one_ball(path: pathlib.Path) -> None:
 
 
 def ball_joint(path: pathlib.Path) -> None:
-    """Two links with a spherical joint, which the engine does not simulate yet."""
+    """Two links with a spherical joint of which one axis follows another, which the engine does not simulate."""
     stage = new_stage(path)
     UsdGeom.Xform.Define(stage, "/robot")
     UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath("/robot"))
@@ -79,6 +79,10 @@ def ball_joint(path: pathlib.Path) -> None:
     joint.CreateBody0Rel().SetTargets([Sdf.Path("/robot/first")])
     joint.CreateBody1Rel().SetTargets([Sdf.Path("/robot/second")])
     joint.CreateLocalPos0Attr(Gf.Vec3f(0, 0, 0.5))
+    prim = joint.GetPrim()
+    prim.CreateRelationship("physxMimicJoint:rotX:referenceJoint").SetTargets([prim.GetPath()])
+    prim.CreateAttribute("physxMimicJoint:rotX:referenceJointAxis", Sdf.ValueTypeNames.Token).Set("rotY")
+    prim.CreateAttribute("physxMimicJoint:rotX:gearing", Sdf.ValueTypeNames.Float).Set(1.0)
     stage.Save()
 
 

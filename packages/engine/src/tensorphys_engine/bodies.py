@@ -11,6 +11,7 @@ from tensorphys_dynamics import dof_axis, link_rest_pose
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.layout import Array
 from tensorphys_engine.numbering import Numbering
+from tensorphys_scene import JointType
 from tensorphys_spatial import quaternion_normalize, transform_identity
 
 # Poses that differ by more are reported.
@@ -135,6 +136,8 @@ def dof_columns(numbering: Numbering) -> dict[str, Array]:
         columns[name] = envelope[:, place]
     columns["envelope"] = numbering.fill(dofs, "axes.has_envelope", "dof_axis_row", np.int32)
     columns["drive_type"] = numbering.fill(dofs, "axes.drive_type", "dof_axis_row", np.int32)
+    kind = numbering.fill(dofs, "joints.type", "dof_joint", np.int32)
+    columns["cone"] = (kind == int(JointType.SPHERICAL)).astype(np.int32)
     motions = [_dof_motions(numbering, t) for t in range(len(numbering.plans))]
     columns["axis"] = dofs.fill([axis for axis, _ in motions], np.float32, (3,))
     columns["anchor"] = dofs.fill([anchor for _, anchor in motions], np.float32, (3,))

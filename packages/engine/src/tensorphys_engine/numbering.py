@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys_dynamics import ArticulationType
 from tensorphys_contact import Hull
+from tensorphys_dynamics import ArticulationType
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.hulls import simulated_shapes
 from tensorphys_engine.layout import Array, Columns, IntArray, Layout
@@ -120,7 +120,8 @@ def _offset(local: npt.ArrayLike, first: npt.NDArray[np.int64]) -> Array:
 def _register(
     kind: ArticulationType, known: dict[tuple[Any, ...], int], types: list[ArticulationType]
 ) -> int:
-    key = (kind.fixed_base, kind.parent.tobytes(), kind.dof_link.tobytes(), kind.dof_rotational.tobytes())
+    tables = (kind.parent, kind.dof_link, kind.dof_rotational, kind.balls)
+    key = (kind.fixed_base, *(table.tobytes() for table in tables))
     if key not in known:
         known[key] = len(types)
         types.append(kind)

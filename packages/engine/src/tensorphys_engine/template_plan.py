@@ -19,7 +19,9 @@ from tensorphys_scene import AxisType, JointType, Template
 IntArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
-_TREE_JOINTS = frozenset({JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.D6})
+_TREE_JOINTS = frozenset(
+    {JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.SPHERICAL, JointType.D6}
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ class TemplatePlan:
 
     Articulations: the authored ones in scene order, then one for each free body. Links: those of the
     articulations, in this order. Degrees of freedom: by link, then joint, then axis. Shapes: rows of the
-    template whose type is supported. Where a joint to the world can move, a link without body, the *base*,
+    template whose type is supported. A joint that turns about all three axes is a ball joint, whose rotations act at
+    once; others act one after the other. Where a joint to the world can move, a link without body, the *base*,
     stands before the authored root and is the fixed root of the articulation.
 
     Attributes:
@@ -79,6 +82,15 @@ class TemplatePlan:
     def link_immovable(self) -> BoolArray:
         """Whether a link is the root of a fixed or kinematic articulation, shape [links]."""
         return np.asarray(self.articulation_fixed[self.link_articulation] & (self.link_parent < 0))
+
+    @property
+    def dof_in_ball(self) -> BoolArray:
+        """Whether a degree of freedom is one of the three of a ball joint, shape [dofs]."""
+        result = np.zeros(len(self.dof_joint), bool)
+        for kind, start in zip(self.types, self.articulation_dof_start, strict=False):
+            for place in range(3):
+                result[start + kind.balls + place] = True
+        return result
 
     def link_path(self, template: Template, link: int) -> str:
         """Path of a local link relative to the environment; a base is the "world" below the root prim."""
@@ -261,8 +273,7 @@ class _Planner:
                 self._check_type(joint)
                 joints.joint_link[joint] = local
                 axes = self._axes_order[self._axes_start[joint] : self._axes_start[joint + 1]]
-                # Axes compose from body 0 to body 1, the tree from parent to child.
-                joints.add(axes[::-1] if flipped else axes, joint, int(local), flipped)
+                joints.add(axes, self._template.axes.axis, joint, int(local), flipped)
 
     def _orientation(self, joint: int, child: int, parent: int) -> bool:
         """Whether body 1 of a joint is the parent."""
@@ -304,6 +315,9 @@ class _Planner:
         return simulated, _ints(link), _ints(np.where(link < 0, body, -1))
 
 
+_ROTATIONS = [int(AxisType.ROT_X), int(AxisType.ROT_Y), int(AxisType.ROT_Z)]
+
+
 class _TreeJoints:
     """Degrees of freedom in the order of the links."""
 
@@ -315,8 +329,22 @@ class _TreeJoints:
         self.joint_link = np.full(joint_count, -1, np.int32)
         self.link_joint = np.full(link_count, -1, np.int32)
         self.link_flipped = np.zeros(link_count, bool)
+        self.balls: list[int] = []
 
-    def add(self, rows: npt.NDArray[np.intp], joint: int, link: int, flipped: bool) -> None:
+    def add(self, rows: npt.NDArray[np.intp], axis: IntArray, joint: int, link: int, flipped: bool) -> None:
+        turns = axis[rows] >= int(AxisType.ROT_X)
+        is_ball = sorted(axis[rows[turns]].tolist()) == _ROTATIONS
+        # Axes compose from body 0 to body 1, the tree from parent to child.
+        order = rows[::-1] if flipped else rows
+        if is_ball:
+            moves = axis[order] < int(AxisType.ROT_X)
+            ball = rows[turns][np.argsort(axis[rows[turns]])]
+            parts = (ball, order[moves]) if flipped else (order[moves], ball)
+            self.balls.append(len(self.axis_row) + (0 if flipped else int(moves.sum())))
+            order = np.concatenate(parts)
+        self._append(order, joint, link, flipped)
+
+    def _append(self, rows: npt.NDArray[np.intp], joint: int, link: int, flipped: bool) -> None:
         self.axis_row += rows.tolist()
         self.joint += [joint] * len(rows)
         self.dof_link += [link] * len(rows)
@@ -337,12 +365,14 @@ def _types(
     for articulation in range(template.articulations.count):
         first, end = start[articulation : articulation + 2]
         dofs = slice(*dof_start[articulation : articulation + 2])
+        balls = _ints(joints.balls)
         types.append(
             ArticulationType(
                 fixed_base=bool(fixed[articulation]),
                 parent=np.where(parent[first:end] >= 0, parent[first:end] - first, -1).astype(np.int32),
                 dof_link=_ints(joints.dof_link)[dofs] - first,
                 dof_rotational=rotational[dofs],
+                balls=balls[(balls >= dofs.start) & (balls < dofs.stop)] - dofs.start,
             )
         )
     return tuple(types)
