@@ -79,15 +79,15 @@ def contact_law(k: ContactData, r: ContactRows, x: NewtonData, slot: int, v: wp.
             law.matrix = wp.diag(wp.vec3(1.0 / along, 1.0 / across, 1.0 / across))
         elif n * along > -mu * across * size:
             law.slides = 1
-            sum = along + mu * mu * across
-            normal = (along * n + mu * across * size) / sum
+            total = along + mu * mu * across
+            normal = (along * n + mu * across * size) / total
             tp = p / wp.max(size, 1.0e-30)
             tq = q / wp.max(size, 1.0e-30)
             law.impulse = wp.vec3(normal, mu * normal * tp, mu * normal * tq)
             side = wp.vec3(0.0, -tq, tp)
             edge = wp.vec3(1.0, mu * tp, mu * tq)
             turn = mu * normal / wp.max(across * size, 1.0e-30)
-            law.matrix = wp.outer(edge, edge) * (1.0 / sum) + wp.outer(side, side) * turn
+            law.matrix = wp.outer(edge, edge) * (1.0 / total) + wp.outer(side, side) * turn
     return law
 
 
