@@ -22,7 +22,7 @@ class ParticleMaterial:
         cohesion: Attraction between the particles of a fluid, as an acceleration [length/s²]
             [Akinci, Akinci & Teschner 2013, eq. 1].
         surface_tension: Smoothing of the surface of a fluid, as an acceleration [length/s²]
-            [Akinci, Akinci & Teschner 2013, eq. 4].
+            [Akinci, Akinci & Teschner 2013, eq. 4]. It works on top of cohesion, at about a tenth of it.
         adhesion: Acceleration toward an obstacle, and, times `particle_adhesion_scale`, between solid particles
             [length/s²].
         adhesion_offset_scale: Reach of adhesion beyond the rest distance, in rest distances.

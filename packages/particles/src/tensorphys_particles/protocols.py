@@ -41,7 +41,7 @@ class Obstacles(Protocol):
 
         Args:
             positions: Where particles are at its end if nothing holds them [length], vec3 ``[N]``.
-            margin: Distance from which a particle wants a row [length]; negative: never. float32 ``[N]``.
+            margin: Distance from which a particle wants a row [length]; −inf: never. float32 ``[N]``.
             time: Length of the substep [s], float32 ``[1]`` on the device.
         """
         ...

@@ -208,7 +208,8 @@ class ParticleSolver:
             self._launch(
                 cells.number_cells, [model.systems, particles, self._predicted], [self._key, self._order]
             )
-            wp.utils.radix_sort_pairs(self._key, self._order, model.particle_count)
+            bits = max(1, (model.cell_count - 1).bit_length())
+            wp.utils.radix_sort_pairs(self._key, self._order, model.particle_count, 0, bits)
             self._cell_start.zero_()
             self._cell_end.zero_()
             self._launch(

@@ -5,7 +5,8 @@ M = Σ b r² there, a gradient is (3 / M) Σ b (x_j - x_i) (v_j - v_i) and a Lap
 
 - viscosity: the Laplacian, each pair reduced where the substep is too long for it to be stable;
 - cohesion and surface tension: [Akinci, Akinci & Teschner 2013], the spline of eq. 2 scaled to a largest value of 1;
-  the normal points out of the fluid here, so that a bump is drawn in;
+  the normal points out of the fluid here. Tension acts beside cohesion (alone it tears a surface apart), at about a
+  tenth of it;
 - vorticity confinement: [Macklin & Müller 2013, eq. 15 and 16]. It drives swirls from outside of the fluid and so
   is the one term that does not keep linear momentum.
 """
@@ -101,7 +102,7 @@ def pair_gain(
         cohesion = 0.5 * (materials.cohesion[a] + materials.cohesion[b])
         gain += d * (h * cohesion * cohesion_spline(q) / r)
     tension = 0.5 * (materials.surface_tension[a] + materials.surface_tension[b])
-    return gain - relative_normal * (h * tension)
+    return gain + relative_normal * (h * tension)
 
 
 @wp.kernel

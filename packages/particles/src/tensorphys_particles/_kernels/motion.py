@@ -114,7 +114,8 @@ def predict(
         margin = wp.max(margin, fluid_reach)
     margin_out[i] = margin + wp.length(move)
     if systems.obstacle_collision[system] == 0:
-        margin_out[i] = -1.0
+        # Never, however far inside of an obstacle a particle is.
+        margin_out[i] = -wp.inf
 
 
 @wp.kernel

@@ -9,7 +9,7 @@ import warp as wp
 
 from tensorphys_particles._kernels.cells import rest_distance
 from tensorphys_particles._kernels.lattice import interaction_distance, weight, weight_slope
-from tensorphys_particles._kernels.rows import project_rows, share_wall_push, wall_density
+from tensorphys_particles._kernels.rows import project_rows, report_wall_push, wall_density
 from tensorphys_particles._kernels.structs import Materials, Particles, Rows, Slots, Systems
 
 wp.set_module_options({"enable_backward": False})
@@ -21,9 +21,8 @@ def direction(d: wp.vec3, s: int, t: int):
     r = wp.length(d)
     if r > 1.0e-12:
         return d / r
-    low = wp.min(s, t)
-    high = wp.max(s, t)
-    state = wp.rand_init(low, high)
+    # The difference alone, so that equal environments do the same.
+    state = wp.rand_init(wp.abs(s - t))
     made_up = wp.sample_unit_sphere_surface(state)
     if s > t:
         made_up = -made_up
@@ -116,9 +115,10 @@ def contact_change(
         n = direction(d, s, t)
         # Both ends scale by the same number, or momentum would not stay.
         scale = 1.0 / float(wp.max(wp.max(contact_count[s], contact_count[t]), 1))
-        push = wp.min(-gap, systems.max_depenetration[system] * h)
         slide = move[s] - move[t]
-        slide -= n * wp.dot(slide, n)
+        leaving = wp.dot(slide, n)
+        push = wp.min(-gap, wp.max(systems.max_depenetration[system] * h - leaving, 0.0))
+        slide -= n * leaving
         length = wp.length(slide)
         friction = 0.5 * (
             materials.friction[a] * materials.particle_friction_scale[a]
@@ -205,9 +205,9 @@ def correct_pairs(
             if multiplier[s] != 0.0:
                 reach = interaction_distance(systems, system)
                 wall = wall_density(systems, rows, system, i, place[s], h)
-                push = wp.vec3(wall[0], wall[1], wall[2]) * (relaxation * w * multiplier[s] * reach * reach)
-                share_wall_push(systems, rows, system, i, place[s], push, 1.0 / w, h)
-                result += push
+                strength = relaxation * multiplier[s] * reach * reach
+                result += wp.vec3(wall[0], wall[1], wall[2]) * (w * strength)
+                report_wall_push(systems, rows, system, i, place[s], strength, h)
             result = project_rows(
                 systems, materials, rows, system, particles.material[i], i, w, slots.start[s], result, h
             )

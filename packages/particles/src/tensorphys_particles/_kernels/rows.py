@@ -32,20 +32,20 @@ def wall_density(systems: Systems, rows: Rows, system: int, i: int, place: wp.ve
 
 
 @wp.func
-def share_wall_push(
-    systems: Systems, rows: Rows, system: int, i: int, place: wp.vec3, push: wp.vec3, mass: float, h: float
+def report_wall_push(
+    systems: Systems, rows: Rows, system: int, i: int, place: wp.vec3, multiplier: float, h: float
 ):
-    """Report the push of a density constraint to the obstacles, each by its part of the slope."""
-    total = float(0.0)
+    """Report the push `multiplier` times the gradient of the wall density, each obstacle its own term of it."""
+    rest = systems.rest[system]
+    half = systems.fluid_rest[system]
     for c in range(rows.count[i]):
-        height = separation(rows, i, c, place, systems.rest[system], h) + systems.fluid_rest[system]
-        total += wp.abs(wall_share(systems, system, height)[1] * wp.dot(rows.normal[i, c], push))
-    if total <= 0.0:
-        return
-    for c in range(rows.count[i]):
-        height = separation(rows, i, c, place, systems.rest[system], h) + systems.fluid_rest[system]
-        part = wp.abs(wall_share(systems, system, height)[1] * wp.dot(rows.normal[i, c], push)) / total
-        rows.impulse[i, c] = rows.impulse[i, c] - (mass * part / h) * push
+        slope = wall_share(systems, system, separation(rows, i, c, place, rest, h) + half)[1]
+        if slope != 0.0:
+            for other in range(rows.count[i]):
+                if other != c:
+                    share = wall_share(systems, system, separation(rows, i, other, place, rest, h) + half)[0]
+                    slope = slope * wp.max(1.0 - share, 0.0)
+            rows.impulse[i, c] = rows.impulse[i, c] - rows.normal[i, c] * (multiplier * slope / h)
 
 
 @wp.func
@@ -70,12 +70,13 @@ def project_row(
     if gap < 0.0:
         # A body in motion yields its share; what it would move by is its owner's business.
         share = w / (w + rows.response[i, c])
-        push = wp.min(-gap, systems.max_depenetration[system] * h)
+        slide = move - h * rows.velocity[i, c]
+        leaving = wp.dot(slide, n)
+        push = wp.min(-gap, wp.max(systems.max_depenetration[system] * h - leaving, 0.0))
         friction = materials.friction[material]
         if rows.friction[i, c] >= 0.0:
             friction = 0.5 * (friction + rows.friction[i, c])
-        slide = move - h * rows.velocity[i, c]
-        slide -= n * wp.dot(slide, n)
+        slide -= n * leaving
         length = wp.length(slide)
         change = n * push
         if length > 0.0:
