@@ -34,11 +34,10 @@ def test_hanging_cloth_hardly_stretches(device, make_scene, measured) -> None:
     masses = np.full(1024, 0.2 / 1024)
     masses[:32] = 0.0
     system = cloth_system(
-        mesh, masses=masses, positions=hung, particle_contact_offset=0.016, self_collision=True,
-        material=tp.ParticleMaterial(damping=2.0),
+        mesh, masses=masses, positions=hung, material=tp.ParticleMaterial(damping=2.0),
     )  # fmt: skip
     scene = make_scene(system, device=device)
-    scene.run(90)
+    scene.run(70)
     x = scene.x.reshape(32, 32, 3)
     down = np.linalg.norm(np.diff(x, axis=0), axis=2)
     across = np.linalg.norm(np.diff(x, axis=1), axis=2)
@@ -212,15 +211,15 @@ def test_pressure_holds_a_volume(device, make_scene, measured) -> None:
 
 
 def test_inflated_cube_rests_on_a_floor_where_an_empty_one_collapses(device, make_scene) -> None:
-    mesh = cube_mesh(stretch_stiffness=200.0, shear_stiffness=50.0, bend_stiffness=0.0, damping=0.5)
+    mesh = cube_mesh(stretch_stiffness=100.0, shear_stiffness=10.0, bend_stiffness=0.0, damping=0.5)
     heights = []
     for pressure in (0.0, 1.0):
-        system = cloth_system(mesh, masses=0.01, pressure=pressure, positions=mesh.points + [0.0, 0.0, 0.25])
+        system = cloth_system(mesh, masses=0.03, pressure=pressure, positions=mesh.points + [0.0, 0.0, 0.22])
         scene = make_scene(system, device=device, bodies=[Plane(friction=0.5)])
-        scene.run(70)
+        scene.run(55)
         heights.append(scene.x[:, 2].max())
-    assert heights[1] > 0.3
-    assert heights[0] < 0.5 * heights[1]
+    assert heights[1] > 0.25
+    assert heights[0] < 0.15
 
 
 def test_cloth_does_not_pass_through_itself(device, make_scene) -> None:

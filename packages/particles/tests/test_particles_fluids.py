@@ -136,10 +136,10 @@ def test_dam_break_starts_with_the_thrust_of_potential_flow(
     expected = 0.25 * GRAVITY * scene.masses.sum()
     measured("first thrust over that of potential flow", thrust / expected)
     assert thrust == pytest.approx(expected, rel=0.05)
-    scene.run(50, 1 / 120)
+    scene.run(25, 1 / 120)
     left = (scene.masses * (GRAVITY * scene.x[:, 2] + 0.5 * (scene.v**2).sum(axis=1))).sum()
-    measured("energy left of a dam break after 0.5 s", left / energy)
-    assert 0.93 < left / energy < 1.0
+    measured("energy left of a dam break after 0.3 s", left / energy)
+    assert 0.98 < left / energy < 1.0
 
 
 def test_regular_cube_stays_at_rest(device, make_scene, fluid_system) -> None:
@@ -150,7 +150,7 @@ def test_regular_cube_stays_at_rest(device, make_scene, fluid_system) -> None:
     np.testing.assert_allclose(scene.masses, 0.125, rtol=1e-6)
     assert scene.masses.sum() == pytest.approx(1000.0, rel=1e-6)
     start = scene.x.mean(axis=0)
-    scene.run(15, 1 / 15)
+    scene.run(4, 1 / 4)
     assert np.linalg.norm(scene.v, axis=1).max() < 0.05
     assert np.abs(scene.x.mean(axis=0) - start).max() < 1e-4
 
@@ -256,7 +256,7 @@ def test_surface_tension_rounds_a_cube(device, make_scene, fluid_system) -> None
     for cohesion, tension in ((0.0, 0.0), (20.0, 0.0), (20.0, 2.0)):
         material = tp.ParticleMaterial(friction=0.0, damping=2.0, cohesion=cohesion, surface_tension=tension)
         scene = make_scene(fluid_system(points, d, material=material, gravity=STILL), device=device)
-        scene.run(60)
+        scene.run(40)
         assert np.isfinite(scene.x).all()
         spread.append(corners_over_faces(scene.x))
     # A ball has 1.33 (its radius over the mean distance from its centre), a cube of 8³ points 1.6.

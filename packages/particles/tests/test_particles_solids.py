@@ -24,7 +24,7 @@ def grains(points, d, *, material=None, velocities=None, masses=1.0, **options):
 def test_angle_of_repose_grows_with_friction(device, make_scene, measured) -> None:
     d = 0.05
     rng = np.random.default_rng(0)
-    column = tp.sample_box((-0.2, -0.2, 0.0), (0.2, 0.2, 0.6), d)
+    column = tp.sample_box((-0.2, -0.2, 0.0), (0.2, 0.2, 0.5), d)
     column += rng.uniform(-0.002, 0.002, column.shape) + [0.0, 0.0, 0.003]
     frictions = (0.1, 0.3, 0.6)
     systems = [
@@ -32,7 +32,7 @@ def test_angle_of_repose_grows_with_friction(device, make_scene, measured) -> No
         for k, mu in enumerate(frictions)
     ]
     scene = make_scene(systems, device=device, bodies=[Plane()])
-    scene.run(110)
+    scene.run(90)
     angles = []
     for start, end in zip(scene.model.system_start, scene.model.system_start[1:], strict=False):
         x = scene.x[start:end]

@@ -53,9 +53,10 @@ class ParticleModel:
             raise ModelError("expected at least one particle system")
         self.device = wp.get_device(device)
         offsets = [_offsets_of(system, number) for number, system in enumerate(systems)]
-        members = [
-            (s, member) for s, system in enumerate(systems) for member in (*system.sets, *system.cloths)
-        ]
+        members: list[tuple[int, ParticleSet | ParticleCloth]] = []
+        for number, system in enumerate(systems):
+            members += [(number, member) for member in system.sets]
+            members += [(number, cloth) for cloth in system.cloths]
         blocks = [
             block_of(member, offsets[s], f"system {s}, {_kind(member)} {number}")
             for number, (s, member) in enumerate(members)
