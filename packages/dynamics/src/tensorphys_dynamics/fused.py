@@ -36,6 +36,8 @@ def supports(model: Model, contacts: Contacts | None = None) -> str | None:
     kind = model.types[int(kinds[0])]
     if kind.velocity_count == 0:
         return "the articulation has no degree of freedom"
+    if kind.is_long:
+        return f"the articulation has a chain of {kind.max_chain} velocities, too many for the factors of its mass matrix"
     if kind.ball_count:
         return "the articulation has ball joints"
     if kind.velocity_count > _BOUNDS[-1] or kind.link_count > _BOUNDS[-1]:

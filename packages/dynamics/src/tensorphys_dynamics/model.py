@@ -211,6 +211,7 @@ class Model:
         t.type_root = self._int([k.root_count for k in types])
         t.type_links = self._int([k.link_count for k in types])
         t.type_velocities = self._int([k.velocity_count for k in types])
+        t.type_long = self._int([k.is_long for k in types])
         t.type_link = self._int(_starts([k.link_count for k in types]))
         t.type_velocity = self._int(_starts([k.velocity_count for k in types]))
         t.type_entry = self._int(_starts([k.entry_count for k in types]))

@@ -266,7 +266,9 @@ def _contact_rows(model: Model, slots: int, path: str) -> ContactRows:
 
 def create_scratch(model: Model) -> Scratch:
     """Allocate the quantities of one substep."""
-    counts = {"link": model.link_count, "subtree": model.link_count}
+    links = model.link_count
+    has_long = any(kind.is_long for kind in model.types)
+    counts = {"link": links, "subtree": links, "heavy": links, "articulated": links if has_long else 0}
     momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift")
     articulation = (*momentum, "loaded", "rubbed", "coupled", "exposed")
     entry = ("mass_entry", "factor_entry", "dof_row")

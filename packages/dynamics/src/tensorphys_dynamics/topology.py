@@ -11,6 +11,8 @@ import numpy.typing as npt
 from tensorphys_dynamics.errors import TopologyError
 
 IntArray = npt.NDArray[np.int32]
+# Longer chains have mass matrices whose factors lose their digits in float32.
+LONG_CHAIN = 32
 
 
 def _none() -> IntArray:
@@ -153,6 +155,11 @@ class ArticulationType:
     def max_chain(self) -> int:
         """Length of the longest chain."""
         return max((len(c) for c in self.chains), default=0)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a chain is so long that factors are made of articulated inertias, not of the mass matrix."""
+        return self.max_chain > LONG_CHAIN
 
     @cached_property
     def dof_start(self) -> IntArray:

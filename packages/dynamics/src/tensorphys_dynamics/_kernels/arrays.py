@@ -20,6 +20,7 @@ class Tables:
     type_root: wp.array[wp.int32]  # number of root velocities, 0 or 6
     type_links: wp.array[wp.int32]
     type_velocities: wp.array[wp.int32]
+    type_long: wp.array[wp.int32]  # 1 where a chain is too long to factorise the mass matrix itself
     type_link: wp.array[wp.int32]  # start of the type in the link tables below
     type_velocity: wp.array[wp.int32]  # start of the type in the velocity tables below
     type_entry: wp.array[wp.int32]  # start of the type in the chain table
@@ -133,10 +134,20 @@ class Scratch:
     subtree_mass: wp.array[wp.float32]
     subtree_moment: wp.array[wp.vec3]  # mass times centre of mass
     subtree_inertia: wp.array[wp.mat33]
+    heavy_mass: wp.array[wp.float32]  # of the link, with what damping adds
+    heavy_inertia: wp.array[wp.mat33]
+    articulated_mass: wp.array[
+        wp.mat33
+    ]  # force by linear acceleration of the centre of mass; of long chains alone
+    articulated_coupling: wp.array[wp.mat33]  # torque by it
+    articulated_inertia: wp.array[wp.mat33]  # torque by angular acceleration
     motion_angular: wp.array[wp.vec3]  # joint motion of each velocity index
     motion_linear: wp.array[wp.vec3]
     force: wp.array[wp.float32]  # generalized force, by velocity index
     drive_force: wp.array[wp.float32]  # force of the drive at the velocity `free_velocity`, by velocity index
+    drive_diagonal: wp.array[
+        wp.float32
+    ]  # what stands on the diagonal beside the mass matrix, by velocity index
     drive_gain: wp.array[wp.float32]  # h k + d of an unsaturated drive, by velocity index
     drive_bound: wp.array[wp.float32]  # bound of the force at `free_velocity`, by velocity index
     joint_load: wp.array[

@@ -23,6 +23,9 @@ def copy_mass(t: Tables, w: Scratch, a: int):
     entry = t.articulation_entry[a]
     for i in range(t.articulation_entry[a + 1] - entry):
         w.factor_entry[entry + i] = w.mass_entry[entry + i]
+    start = t.articulation_velocity[a]
+    for i in range(t.type_velocities[t.articulation_type[a]]):
+        w.drive_diagonal[start + i] = 0.0
 
 
 @wp.func
@@ -176,6 +179,7 @@ def assemble_drives(
         w.kick[index] = w.kick[index] + h * force
         entry = t.articulation_entry[a] + local
         w.factor_entry[entry] = w.factor_entry[entry] + diagonal
+        w.drive_diagonal[index] = diagonal
 
 
 @wp.func

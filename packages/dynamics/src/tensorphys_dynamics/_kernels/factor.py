@@ -3,6 +3,7 @@
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, Tables
+from tensorphys_dynamics._kernels.long_chains import factorize_long
 
 wp.set_module_options({"enable_backward": False})
 
@@ -43,6 +44,9 @@ def factorize(t: Tables, m: ModelData, w: Scratch, a: int):
     the impulse that holds it.
     """
     kind = t.articulation_type[a]
+    if t.type_long[kind] == 1:
+        factorize_long(t, m, w, a)
+        return
     first = t.type_velocity[kind]
     chain = t.type_entry[kind]
     entry = t.articulation_entry[a]

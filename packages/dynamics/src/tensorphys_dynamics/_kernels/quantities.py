@@ -25,6 +25,8 @@ def own_inertia(m: ModelData, w: Scratch, link: int):
     """Start the composite inertia of a link with its own."""
     mass = m.link_mass[link]
     c = w.link_com_offset[link]
+    w.heavy_mass[link] = mass
+    w.heavy_inertia[link] = w.link_inertia[link]
     w.subtree_mass[link] = mass
     w.subtree_moment[link] = mass * c
     w.subtree_inertia[link] = w.link_inertia[link] + point_inertia(mass, c)

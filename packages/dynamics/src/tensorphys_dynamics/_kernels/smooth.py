@@ -115,9 +115,11 @@ def link_wrench(
     w.link_force[link] = f
     w.link_torque[link] = n + wp.cross(c, f)
     heavy = mass * (1.0 + h * linear_damping)
+    w.heavy_mass[link] = heavy
+    w.heavy_inertia[link] = w.link_inertia[link] * (1.0 + h * angular_damping)
     w.subtree_mass[link] = heavy
     w.subtree_moment[link] = heavy * c
-    w.subtree_inertia[link] = w.link_inertia[link] * (1.0 + h * angular_damping) + point_inertia(heavy, c)
+    w.subtree_inertia[link] = w.heavy_inertia[link] + point_inertia(heavy, c)
     # The momentum stands at the time of the positions: what is applied now acts on it for the whole substep.
     impulse = applied_force + gravity * (mass * m.link_gravity[link])
     return impulse, applied_torque + wp.cross(c + velocity * (0.5 * h), impulse)

@@ -65,6 +65,7 @@ def add_tension(t: Tables, m: ModelData, w: Scratch, a: int, h: float):
                 weight = w.subtree_mass[base + local] * m.gravity[t.articulation_environment[a]]
                 added = tension_inertia(weight, arm, own, h)
                 if added[0, 0] + added[1, 1] + added[2, 2] > 0.0:
+                    w.heavy_inertia[parent] = w.heavy_inertia[parent] + added
                     up = parent_local
                     while up >= 0:
                         w.subtree_inertia[base + up] = w.subtree_inertia[base + up] + added
