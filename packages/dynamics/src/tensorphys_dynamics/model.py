@@ -233,7 +233,7 @@ class Model:
     def _number_balls(self, kinds: npt.NDArray[np.int32], dof_start: npt.NDArray[np.int32]) -> None:
         has_balls = any(k.ball_count for k in self.types)
         lengths = [self.types[k].ball_rows for k in kinds] if has_balls else []
-        rows = _starts(_joined(lengths))
+        rows = _starts(_joined(lengths).tolist())
         first = _joined([self.types[k].balls + dof_start[a] for a, k in enumerate(kinds) if has_balls])
         numbers = np.full(self.dof_count, -1, np.int32)
         for place in range(3):
