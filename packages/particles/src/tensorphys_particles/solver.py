@@ -232,7 +232,7 @@ class ParticleSolver:
             self._launch(
                 cells.find_neighbors,
                 [model.systems, particles, slots, self._places[0], self._cell_start, self._cell_end],
-                [slots.neighbor_count, self.neighbors_needed],
+                [slots.neighbor, slots.neighbor_count, self.neighbors_needed],
             )
 
     def _iterate(self, now: int) -> int:

@@ -70,48 +70,58 @@ def rest_distance(systems: Systems, system: int, fluid: int):
 
 
 @wp.func
-def sees(systems: Systems, particles: Particles, system: int, i: int, j: int):
-    """Whether two particles of a system interact."""
+def sees(particles: Particles, reach: float, i: int, j: int):
+    """Whether two particles of a system interact; `reach` is the distance of touching ones in a rest shape."""
     if particles.family[i] < 0 and particles.family[i] == particles.family[j]:
         return False
     cloth = particles.filter_cloth[i]
     if cloth >= 0 and cloth == particles.filter_cloth[j]:
-        apart = wp.length(particles.rest_point[i] - particles.rest_point[j])
-        if apart < 2.0 * systems.solid_rest[system]:
-            return False
+        return wp.length(particles.rest_point[i] - particles.rest_point[j]) >= reach
     return True
 
 
 @wp.func
-def gather_cell(
-    systems: Systems,
-    particles: Particles,
-    slots: Slots,
+def gather_run(
     place: wp.array[wp.vec3],
+    neighbor: wp.array[wp.int32],
     s: int,
+    reach: float,
+    capacity: int,
+    slot_stride: int,
+    rank_stride: int,
     first: int,
     last: int,
     found: int,
 ):
-    """Append the neighbours of a slot that are in one cell; those of another kind are noted as -1 - slot."""
-    i = slots.particle[s]
-    system = particles.system[i]
-    fluid = particles.fluid[i]
-    reach = interaction_distance(systems, system)
+    """Append what is within reach of slot s in a run of slots; returns how many there are, kept or not."""
     x = place[s]
     n = found
     for t in range(first, last):
         d = x - place[t]
-        if t != s and wp.dot(d, d) < reach * reach:
-            j = slots.particle[t]
-            if sees(systems, particles, system, i, j):
-                if n < systems.capacity[system]:
-                    entry = t
-                    if fluid == 0 or particles.fluid[j] == 0:
-                        entry = -1 - t
-                    slots.neighbor[s * slots.slot_stride + n * slots.rank_stride] = entry
-                n += 1
+        if wp.dot(d, d) < reach * reach and t != s:
+            if n < capacity:
+                neighbor[s * slot_stride + n * rank_stride] = t
+            n += 1
     return n
+
+
+@wp.func
+def keep_seen(systems: Systems, particles: Particles, slots: Slots, s: int, found: int):
+    """Drop neighbours that a slot does not interact with, and note those of another kind as -1 - slot."""
+    i = slots.particle[s]
+    fluid = particles.fluid[i]
+    touch = 2.0 * systems.solid_rest[particles.system[i]]
+    kept = int(0)
+    for k in range(found):
+        t = slots.neighbor[s * slots.slot_stride + k * slots.rank_stride]
+        j = slots.particle[t]
+        if sees(particles, touch, i, j):
+            entry = t
+            if fluid == 0 or particles.fluid[j] == 0:
+                entry = -1 - t
+            slots.neighbor[s * slots.slot_stride + kept * slots.rank_stride] = entry
+            kept += 1
+    return kept
 
 
 @wp.kernel
@@ -123,19 +133,49 @@ def find_neighbors(
     cell_start: wp.array[wp.int32],
     cell_end: wp.array[wp.int32],
     # outputs
+    neighbor_inout: wp.array[wp.int32],
     neighbor_count_out: wp.array[wp.int32],
     needed_inout: wp.array[wp.int32],
 ):
     s = wp.tid()
     system = particles.system[slots.particle[s]]
+    if systems.self_collision[system] == 0:
+        neighbor_count_out[s] = 0
+        return
+    reach = interaction_distance(systems, system)
+    capacity = systems.capacity[system]
+    bits = systems.cell_bits[system]
+    mask = (1 << bits) - 1
+    base = systems.cell_first[system]
+    cell = cell_of(systems, system, place[s])
     n = int(0)
-    if systems.self_collision[system] != 0:
-        cell = cell_of(systems, system, place[s])
-        for k in range(27):
-            other = cell + wp.vec3i(k % 3 - 1, (k / 3) % 3 - 1, k / 9 - 1)
-            number = cell_number(systems, system, other)
-            n = gather_cell(systems, particles, slots, place, s, cell_start[number], cell_end[number], n)
-        if n > systems.capacity[system]:
-            wp.atomic_max(needed_inout, system, n)
-            n = systems.capacity[system]
-    neighbor_count_out[s] = n
+    for row in range(9):
+        y = (cell[1] + row % 3 - 1) & mask
+        z = (cell[2] + row / 3 - 1) & mask
+        # Cells that follow each other along x are one run of slots, but where the grid wraps around.
+        first = int(0)
+        last = int(0)
+        for step in range(3):
+            number = base + (((cell[0] + step - 1) & mask) | (y << bits) | (z << (2 * bits)))
+            if cell_end[number] > 0:
+                if cell_start[number] != last:
+                    n = gather_run(
+                        place,
+                        neighbor_inout,
+                        s,
+                        reach,
+                        capacity,
+                        slots.slot_stride,
+                        slots.rank_stride,
+                        first,
+                        last,
+                        n,
+                    )
+                    first = cell_start[number]
+                last = cell_end[number]
+        n = gather_run(
+            place, neighbor_inout, s, reach, capacity, slots.slot_stride, slots.rank_stride, first, last, n
+        )
+    if n > capacity:
+        wp.atomic_max(needed_inout, system, n)
+    neighbor_count_out[s] = keep_seen(systems, particles, slots, s, wp.min(n, capacity))
