@@ -109,19 +109,52 @@ def test_energy_of_a_swinging_cloth_does_not_grow(device, make_scene, measured) 
     assert values[-1] < values[0]
 
 
-@pytest.mark.parametrize("self_collision", [False, True])
-def test_cloth_momentum_stays(device, make_scene, self_collision) -> None:
+@pytest.mark.parametrize(("self_collision", "iterations"), [(False, 1), (True, 1), (True, 2)])
+def test_cloth_momentum_stays(device, make_scene, self_collision, iterations) -> None:
     rng = np.random.default_rng(5)
     mesh = tp.ClothMesh.grid((10, 10), (0.3, 0.3), stretch_stiffness=1e3, damping=0.5)
     system = cloth_system(
         mesh, masses=rng.uniform(0.005, 0.02, 100), velocities=rng.normal(size=(100, 3)), gravity=STILL,
         self_collision=self_collision, particle_contact_offset=0.016,
     )  # fmt: skip
-    scene = make_scene(system, device=device)
+    scene = make_scene(system, device=device, settings=tp.SolverSettings(iterations=iterations))
     before = scene.masses @ scene.v
     scale = (scene.masses * np.linalg.norm(scene.v, axis=1)).sum()
     scene.run(30)
     assert np.abs(scene.masses @ scene.v - before).max() < 1e-5 * scale
+
+
+def hung_mass(stiffness, damping, *, velocities=None, gravity=GRAVITY):
+    """Mass of 2 on one vertical spring of length 1."""
+    points = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+    springs = tp.SpringSet([[0, 1]], 1.0, stiffness, damping)
+    mesh = tp.ClothMesh(points, np.zeros((0, 3)), springs)
+    return cloth_system(mesh, masses=[0.0, 2.0], velocities=velocities, gravity=(0.0, 0.0, -gravity))
+
+
+@pytest.mark.parametrize("stiffness", [50.0, 400.0])
+def test_spring_stretches_by_weight_over_stiffness(device, make_scene, stiffness) -> None:
+    scene = make_scene(hung_mass(stiffness, 20.0), device=device)
+    scene.run(300)
+    assert -scene.x[1, 2] - 1.0 == pytest.approx(2.0 * GRAVITY / stiffness, rel=1e-3)
+
+
+@pytest.mark.parametrize("damping", [1.0, 8.0])
+def test_spring_damping_is_that_of_an_oscillator(device, make_scene, damping) -> None:
+    # Overdamped by the substep alone by h ω² / 2 on top of c / 2 m.
+    stiffness, mass = 50.0, 2.0
+    scene = make_scene(
+        hung_mass(stiffness, damping, velocities=[[0, 0, 0], [0, 0, -0.1]], gravity=0.0), device=device
+    )
+    rate, omega = damping / (2 * mass), np.sqrt(stiffness / mass)
+    ring = np.sqrt(omega**2 - rate**2)
+    errors = []
+    for step in range(1, 91):
+        scene.run(1)
+        t = step / 60
+        expected = 0.1 / ring * np.exp(-(rate + omega**2 / 960 / 2) * t) * np.sin(ring * t)
+        errors.append(-scene.x[1, 2] - 1.0 - expected)
+    assert np.abs(errors).max() < 0.01 * 0.1 / ring
 
 
 def flat_cloth(material, *, wind=STILL, gravity=(0.0, 0.0, -GRAVITY), points=None):

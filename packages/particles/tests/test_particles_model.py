@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 import warp as wp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensorphys_particles as tp
-from tensorphys_particles.testing import Plane, SolidObstacles, Sphere
+from tensorphys_particles.testing import Plane, SolidObstacles, Sphere, check_obstacles, particle_systems
 
 STILL = (0.0, 0.0, 0.0)
 
@@ -229,6 +229,32 @@ def test_too_many_obstacles_are_reported(device) -> None:
     tp.ParticleSolver(model, obstacles=obstacles).step(tp.ParticleState(model), 1e-3)
     with pytest.raises(tp.CapacityError, match="obstacle rows: 2 a particle, 3"):
         obstacles.check_overflow()
+
+
+def test_planes_and_spheres_satisfy_the_protocol(device) -> None:
+    model = tp.ParticleModel([mixed_system(0), mixed_system(1)], device=device)
+    bodies = [
+        floor(),
+        Plane((0.6, 0.0, 0.8), (0.1, 0.0, 0.0), velocity=(1.0, 0.0, 0.0)),
+        Sphere((0.0, 0.0, 0.0), 0.2, inverse_mass=2.0),
+        Sphere((0.1, 0.0, 0.0), 0.1, environment=1),
+    ]
+    check_obstacles(model, SolidObstacles(model, bodies), margin=0.1)
+
+
+@given(system=particle_systems(), iterations=st.integers(1, 3))
+@settings(max_examples=25)
+def test_whatever_is_described_stays_finite_and_what_is_fixed_stays(
+    device, make_scene, system, iterations
+) -> None:
+    budget = tp.SolverSettings(substeps=4, iterations=iterations)
+    scene = make_scene(system, device=device, bodies=[Plane(), Sphere((0.1, 0.0, 0.0), 0.1)], settings=budget)
+    start, fixed = scene.x, scene.masses == 0.0
+    scene.run(5)
+    assert np.isfinite(scene.x).all()
+    assert np.isfinite(scene.v).all()
+    np.testing.assert_array_equal(scene.x[fixed], start[fixed])
+    np.testing.assert_array_equal(scene.v[fixed], 0.0)
 
 
 def test_obstacles_of_another_shape_are_refused(device) -> None:
