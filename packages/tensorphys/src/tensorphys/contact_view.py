@@ -78,12 +78,12 @@ class RigidContactView:
         """Path of each filter of each sensor; empty where a column could not be paired."""
         return self._pairs.filter_paths if self._pairs else []
 
-    @cached_property
+    @property
     def sensor_names(self) -> list[str]:
         """Last part of the path of each sensor."""
         return [_name(path) for path in self.sensor_paths]
 
-    @cached_property
+    @property
     def filter_names(self) -> list[list[str]]:
         """Last part of the path of each filter of each sensor."""
         return [[_name(path) for path in row] for row in self.filter_paths]
