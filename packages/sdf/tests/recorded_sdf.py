@@ -69,7 +69,7 @@ def record(device: str = "cpu") -> tuple[dict[str, Any], ts.SignedDistanceField]
     assert len(good) == COUNT
     points, ways = points[good], ways[good]
     results = compute(field, points, ways)
-    asked = field.grid.arrays["brick"].numpy() < -1
+    asked = field.grid.bricks()[1]
     assert asked.any() and results["sampled_inside"].any() and np.isfinite(results["way"]).any()
     return {"vertices": vertices, "triangles": triangles, "points": points, "ways": ways, **results}, field
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 from concurrent.futures import ThreadPoolExecutor
@@ -73,6 +74,32 @@ def test_files_of_another_kind(tmp_path: pathlib.Path) -> None:
             ts.load_field(tmp_path / name, device="cpu")
     with pytest.raises(ts.FieldFileError):
         ts.load_nanovdb(tmp_path / "text.nvdb", device="cpu")
+
+
+def of_version(path: pathlib.Path, version: int) -> None:
+    """Make a file one of another version."""
+    with np.load(path) as file:
+        stored = dict(file)
+    head = json.loads(bytes(stored["head"]))
+    stored["head"] = np.frombuffer(json.dumps({**head, "version": version}).encode(), dtype=np.uint8)
+    np.savez(path, **stored)
+
+
+def test_files_of_another_version(tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are refused by name, and a cache makes such a field anew."""
+    parameters = ts.FieldParameters(resolution=8)
+    cache = ts.FieldCache(tmp_path)
+    field = ts.field_from_mesh(*box_mesh(), parameters=parameters, cache=cache, device="cpu")
+    path = tmp_path / f"{field.key}.npz"
+    of_version(path, 2)
+    with pytest.raises(ts.FieldFileError, match=r"npz: version 2, this library reads 3"):
+        ts.load_field(path, device="cpu")
+    again = ts.field_from_mesh(
+        *box_mesh(), parameters=parameters, cache=ts.FieldCache(tmp_path), device="cpu"
+    )
+    assert "the field is made anew" in caplog.text and "version 2" in caplog.text
+    np.testing.assert_array_equal(again.distance(POINTS), field.distance(POINTS))
+    np.testing.assert_array_equal(ts.load_field(path, device="cpu").distance(POINTS), field.distance(POINTS))
 
 
 def test_cache_in_memory_and_in_files(device: str, tmp_path: pathlib.Path) -> None:

@@ -23,7 +23,9 @@ def test_a_table_gives_what_its_fields_give(device: str) -> None:
     order = [2, 0, 1, 3, 1]
     table = ts.FieldTable([fields[k] for k in order])
     assert table.field_count == 5
-    assert table.brick.size == sum(f.grid.arrays["brick"].size for f in fields if f.grid.layout.subgrid)
+    for name in ("coarse", "record", "fine"):  # a field in two rows is copied once
+        size = sum(f.grid.arrays[name].size for f in fields if name in f.grid.arrays)
+        assert size <= getattr(table, name).size < size + 4 * len(fields)
     rng = np.random.default_rng(0)
     for row, k in enumerate(order):
         layout = fields[k].grid.layout

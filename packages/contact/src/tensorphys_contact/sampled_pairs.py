@@ -109,7 +109,7 @@ def make_sampled_pairs(
     geometry = Geometry()
     for name in ("hull_vertex", "face_range", "face_normal", "face_vertex", "sphere"):
         setattr(geometry, name, getattr(model, name))
-    names = ("field_reals", "field_counts", "field_coarse", "field_brick", "field_fine")
+    names = ("field_reals", "field_counts", "field_coarse", "field_record", "field_fine")
     for name, array in zip(names, table.arrays, strict=True):
         setattr(geometry, name, array)
     device_columns = kernels.Columns()

@@ -20,7 +20,7 @@ from tensorphys_sdf.parameters import FieldParameters
 from tensorphys_sdf.sources import DistanceFunction, evaluate_function, evaluate_surface, fill_by_surface
 from tensorphys_sdf.surface import SignRule, Surface
 
-_FORMAT = "tensorphys-sdf 2"
+_FORMAT = "tensorphys-sdf 3"
 _EXTRACTION = 128  # cells along the longest side of the surface that is extracted from values
 
 

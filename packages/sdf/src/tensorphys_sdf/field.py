@@ -8,6 +8,7 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import differentiable, query
+from tensorphys_sdf._kernels.records import LANES, POINTS
 from tensorphys_sdf.errors import ArrayError, NoSurfaceError, ParameterError
 from tensorphys_sdf.grid import Grid
 from tensorphys_sdf.mesh import Array
@@ -17,6 +18,7 @@ from tensorphys_sdf.surface import Surface
 
 Mode = Literal["sampled", "exact"]
 
+_ALIGNMENT = 16  # bytes that one store of a result writes
 _RIM_THREADS = 1 << 16  # threads that share the points beyond the grid; one on the CPU
 _MARCH_STEPS = 512
 
@@ -117,7 +119,7 @@ class SignedDistanceField:
             inputs = [self.grid.struct, self.surface_struct, poses, p]
             self._launch(differentiable.taped_distances, len(p), inputs, [result])
         else:
-            self._two_passes(query.sample_distances, query.finish_distances, poses, p, result)
+            self._two_passes("distances", poses, p, result)
         return self._result(points, result, shape)
 
     def distance_and_gradient(
@@ -198,7 +200,7 @@ class SignedDistanceField:
             self._launch(query.exact_insides, len(p), [self._exact_surface().struct, poses, p], [result])
         else:
             distances = wp.empty(len(p), dtype=wp.float32, device=self.device)
-            self._two_passes(query.sample_distances, query.finish_distances, poses, p, distances)
+            self._two_passes("distances", poses, p, distances)
             self._launch(query.insides_of_distances, len(p), [distances], [result])
         return self._result(points, result, shape)
 
@@ -243,19 +245,26 @@ class SignedDistanceField:
         if mode == "exact":
             self._launch(query.exact_fields, len(p), [self._exact_surface().struct, poses, p], [result])
         else:
-            self._two_passes(query.sample_fields, query.finish_fields, poses, p, result)
+            self._two_passes("fields", poses, p, result)
         return result
 
-    def _two_passes(self, sample: Any, finish: Any, poses: Any, p: Any, result: Any) -> None:
+    def _two_passes(self, kind: str, poses: Any, p: Any, result: Any) -> None:
         count = len(p)
         if count == 0:
             return
         rim_count = wp.zeros(1, dtype=wp.int32, device=self.device)
         rim = wp.empty(count, dtype=wp.int32, device=self.device)
-        self._launch(sample, count, [self.grid.struct, poses, p], [result, rim_count, rim])
+        outputs = [result, rim_count, rim]
+        plain = len(poses) == 0 and self.grid.layout.subgrid > 0
+        if plain and p.is_contiguous and result.is_contiguous and result.ptr % _ALIGNMENT == 0:
+            threads = -(-count // (LANES * POINTS)) * LANES
+            self._launch(getattr(query, f"sample_{kind}"), threads, [self.grid.struct, p], outputs)
+        else:
+            inputs = [self.grid.struct, poses, p]
+            self._launch(getattr(query, f"sample_any_{kind}"), count, inputs, outputs)
         stride = min(count, _RIM_THREADS) if self.device.is_cuda else 1
         inputs = [self.grid.struct, self.surface_struct, poses, p, rim_count, rim, stride]
-        self._launch(finish, stride, inputs, [result])
+        self._launch(getattr(query, f"finish_{kind}"), stride, inputs, [result])
 
     def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:
         wp.launch(kernel, dim=count, inputs=inputs, outputs=outputs, device=self.device)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from tensorphys_sdf._kernels import build as kernels
 from tensorphys_sdf.errors import ParameterError
 from tensorphys_sdf.grid import INDEX_LIMIT, Grid, GridLayout, store_dense
 from tensorphys_sdf.mesh import Array
+from tensorphys_sdf.packing import Bricks, pack_grid
 from tensorphys_sdf.parameters import FieldParameters
 
 # Signed distances at points; the points come in rows of neighbours of the given length.
@@ -45,16 +45,17 @@ _DOUBT = 0.4  # of the tolerance: an error above which cells are looked at again
 class FillBricks:
     """A way to fill bricks that is faster than point by point.
 
-    Both take the grid's struct, the blocks of all bricks, the first brick and the number of bricks to fill, and the
-    array of values. Nodes of several bricks are made once and copied between the two.
+    Both take ``[origin, cell, blocks, subgrid, brick of each block, block of each brick, first brick to fill]``, the
+    number of bricks to fill, and the array of values. Nodes of several bricks are made once and copied between the
+    two.
 
     Attributes:
         distances: Writes values at the nodes that belong to the bricks.
         signs: Gives them their sign, where that needs the neighbours.
     """
 
-    distances: Callable[[Any, Any, int, int, Any], None]
-    signs: Callable[[Any, Any, int, int, Any], None]
+    distances: Callable[[list[Any], int, Any], None]
+    signs: Callable[[list[Any], int, Any], None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,57 +194,55 @@ class _Filler:
         result: Array = (np.abs(v[..., 0] - truth) / np.maximum(np.abs(truth), 1e-30)).max(axis=1)
         return result
 
-    def fine(self, dense: Grid, chosen: Array) -> Grid:
-        """Bricks of 32-bit values, which go over into coarse data at their faces."""
+    def fine(self, dense: Grid, chosen: Array) -> Bricks:
+        """Values of bricks, which go over into coarse data at their faces."""
         layout, s = self.layout, self.layout.subgrid
         count = len(chosen)
-        node_count = count * (s + 1) ** 3
-        if node_count > INDEX_LIMIT:
+        word_count = count * (s + 1) ** 3 * max(layout.bits // 8, 1)
+        if word_count > INDEX_LIMIT:
             raise ParameterError(
-                f"{count} refined blocks need {node_count} values, more than 32-bit indices reach"
+                f"{count} refined blocks need {word_count} words, more than 32-bit indices reach"
             )
         brick = np.full(int(np.prod(layout.blocks)), -1, dtype=np.int32)
         brick[chosen] = np.arange(count, dtype=np.int32)
-        arrays = {
-            "coarse": dense.arrays["coarse"],
-            "brick": wp.array(brick, dtype=wp.int32, device=self.device),
-            "slack": wp.zeros(len(brick), dtype=wp.float32, device=self.device),
-            "fine": wp.empty(0, dtype=wp.float32, device=self.device),
-        }
         ids = wp.array(chosen, dtype=wp.int32, device=self.device)
-        grid = Grid(dataclasses.replace(layout, bits=32), arrays)
+        bricks_of = wp.array(brick, dtype=wp.int32, device=self.device)
+        slack = wp.zeros(len(brick), dtype=wp.float32, device=self.device)
+        node_count = count * (s + 1) ** 3
         if self.fill is None:
             values = self.at_nodes(kernels.fine_points, [s, ids], node_count, s + 1)
         else:
-            values = self.filled(self.fill, grid, ids)
+            values = self.filled(self.fill, bricks_of, ids)
         wp.launch(
             kernels.stitch_bricks,
             dim=node_count,
-            inputs=[grid.struct, ids],
-            outputs=[values, arrays["slack"]],
+            inputs=[dense.struct, bricks_of, s, ids],
+            outputs=[values, slack],
             device=self.device,
         )
-        arrays["fine"] = values
-        return Grid(grid.layout, arrays)
+        return Bricks(chosen, bricks_of, values, slack)
 
-    def filled(self, fill: FillBricks, grid: Grid, ids: Any) -> Any:
+    def filled(self, fill: FillBricks, bricks_of: Any, ids: Any) -> Any:
         """Values at the nodes of all bricks by a faster way."""
         s, count = self.layout.subgrid, len(ids)
         values = wp.empty(count * (s + 1) ** 3, dtype=wp.float32, device=self.device)
         piece = max(_PIECE // (s + 1) ** 3, 1)
+        place = [*self.base, s, bricks_of, ids]
 
-        def share(struct: Any, block_ids: Any, first: int, number: int, out: Any) -> None:
-            inputs = [struct.blocks, s, struct.brick, block_ids, first]
-            wp.launch(bricks.share_nodes, dim=number, inputs=inputs, outputs=[out], device=self.device)
+        def share(given: list[Any], number: int, out: Any) -> None:
+            wp.launch(bricks.share_nodes, dim=number, inputs=given[2:], outputs=[out], device=self.device)
 
         for step in (fill.distances, share, fill.signs):
-            work = functools.partial(_piece_of, step, grid.struct, ids, count, piece, values)
+
+            def work(first: int, step: Any = step) -> None:
+                step([*place, first], min(piece, count - first), values)
+
             _shared_out(work, range(0, count, piece), self.workers)
         return values
 
-    def exact_blocks(self, grid: Grid, chosen: Array) -> Array:
+    def exact_blocks(self, made: Bricks) -> Array:
         """Bricks beyond the guarded box that err by more than the tolerance all the same."""
-        layout, s = self.layout, self.layout.subgrid
+        layout, s, chosen = self.layout, self.layout.subgrid, made.chosen
         fine = layout.fine_cell
         block = np.stack(np.unravel_index(chosen, layout.blocks), axis=1)
         corners = np.array(layout.origin) + block * np.array(layout.cell)
@@ -251,7 +250,7 @@ class _Filler:
         outer = np.flatnonzero(np.any((corners < lower) | (corners + layout.cell > upper), axis=1))
         if len(outer) == 0 or self.parameters.tolerance == 0.0:
             return np.empty(0, dtype=np.int64)
-        nodes = grid.arrays["fine"].numpy().reshape(len(chosen), s + 1, s + 1, s + 1)[outer]
+        nodes = made.values.numpy().reshape(len(chosen), s + 1, s + 1, s + 1)[outer]
         shape = (len(outer), s, s, s)
         fractions = wp.empty(shape, dtype=wp.vec3, device=self.device)
         limit = _ASK * self.parameters.tolerance
@@ -271,32 +270,6 @@ class _Filler:
         bad = self.too_coarse(nodes, brick, np.stack(cell, axis=1), looked, second, place, limit)
         result: Array = np.unique(chosen[outer[brick[bad]]])
         return result
-
-    def pack(self, grid: Grid, chosen: Array) -> Grid:
-        """The same grid with fine values of fewer bits."""
-        layout, s = self.layout, self.layout.subgrid
-        if layout.bits == 32 or not len(chosen):
-            return grid
-        arrays = dict(grid.arrays)
-        values = arrays["fine"]
-        host = values.numpy()
-        low, top = float(host.min()), float(host.max())
-        scale = max(top - low, 1e-30) / (2**layout.bits - 1)
-        if layout.bits == 16:
-            words = len(chosen) * (s + 1) ** 2 * s
-            arrays["fine"] = wp.empty(words, dtype=wp.uint32, device=self.device)
-            inputs = [values, s, low, scale]
-            wp.launch(kernels.pack_16, dim=words, inputs=inputs, outputs=[arrays["fine"]], device=self.device)
-        else:
-            arrays["fine"] = wp.empty(len(host), dtype=wp.uint8, device=self.device)
-            inputs = [values, low, scale]
-            wp.launch(
-                kernels.pack_8, dim=len(host), inputs=inputs, outputs=[arrays["fine"]], device=self.device
-            )
-        slack = arrays["slack"].numpy()
-        slack[chosen] += 0.51 * scale
-        arrays["slack"] = wp.array(slack, dtype=wp.float32, device=self.device)
-        return Grid(layout, arrays, low, scale)
 
 
 def build_grid(
@@ -331,36 +304,8 @@ def build_grid(
     dense = store_dense(values, layout.origin, layout.cell, device=device, blend=layout.blend)
     if not layout.subgrid:
         return dense
-    chosen = filler.choose(values, diagonal)
-    grid = filler.fine(dense, chosen)
-    exact = filler.exact_blocks(grid, chosen)
-    return _ask_surface(filler.pack(grid, chosen), exact)
-
-
-def _ask_surface(grid: Grid, blocks: Array) -> Grid:
-    """Mark blocks, and those around them, as ones in which the surface is asked."""
-    if len(blocks) == 0:
-        return grid
-    layout = grid.layout
-    marked = np.zeros(layout.blocks, dtype=bool)
-    marked.reshape(-1)[blocks] = True
-    nodes = np.zeros(tuple(n + 1 for n in layout.blocks), dtype=np.float32)
-    touched = np.zeros(layout.blocks, dtype=bool)
-    corners = [np.s_[:-1], np.s_[1:]]
-    cuts = [(a, b, c) for a in corners for b in corners for c in corners]
-    for cut in cuts:
-        nodes[cut] = np.maximum(nodes[cut], marked)
-    for cut in cuts:
-        touched |= nodes[cut] > 0.0
-    brick = grid.arrays["brick"].numpy().reshape(layout.blocks)
-    brick = np.where(touched, -3 - brick, brick).reshape(-1)
-    weights = store_dense(nodes, layout.origin, layout.cell, device=grid.device).arrays["coarse"].numpy()
-    arrays = {
-        **grid.arrays,
-        "brick": wp.array(brick, dtype=wp.int32, device=grid.device),
-        "exact": wp.array(weights.astype(np.uint8), dtype=wp.uint8, device=grid.device),
-    }
-    return Grid(layout, arrays, grid.fine_offset, grid.fine_scale)
+    made = filler.fine(dense, filler.choose(values, diagonal))
+    return pack_grid(layout, values, made, filler.exact_blocks(made))
 
 
 def _sign_changes(values: Array) -> Array:
@@ -388,18 +333,6 @@ def in_chunks(evaluate: Callable[[int, int], Any], total: int, row: int, device:
 
     _shared_out(fill, range(0, total, step), workers)
     return out
-
-
-def _piece_of(
-    step: Callable[[Any, Any, int, int, Any], None],
-    struct: Any,
-    ids: Any,
-    count: int,
-    piece: int,
-    values: Any,
-    first: int,
-) -> None:
-    step(struct, ids, first, min(piece, count - first), values)
 
 
 def _shared_out(work: Callable[[int], None], starts: range, workers: int) -> None:

@@ -9,18 +9,18 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import build as kernels
+from tensorphys_sdf._kernels.records import ASK, BRICK, RECORD
 from tensorphys_sdf.errors import ParameterError
 from tensorphys_sdf.mesh import Array
 from tensorphys_sdf.parameters import FieldParameters
 from tensorphys_sdf.structs import SdfGrid
 
 INDEX_LIMIT = 2**31 - 1
-_OPTIONAL = (
-    ("brick", wp.int32),
+_ARRAYS = (
+    ("coarse", wp.float32),
+    ("record", wp.int32),
+    ("fine", wp.uint32),
     ("slack", wp.float32),
-    ("fine8", wp.uint8),
-    ("fine16", wp.uint32),
-    ("fine32", wp.float32),
     ("exact", wp.uint8),
 )
 
@@ -81,7 +81,9 @@ def plan_layout(lower: Array, upper: Array, parameters: FieldParameters, *, blen
     # A tenth of a cell keeps a side that is a whole number of cells from gaining one by rounding.
     blocks = np.maximum(np.ceil((extent + 2.0 * room) / cell - 0.1).astype(np.int64), 1) + 2 * ring
     blocks = np.maximum(blocks, 2)
-    if int(np.prod((blocks // 4 + 1) * 4)) > INDEX_LIMIT:
+    # nodes in tiles of a dense grid, words of records of a sparse one, where the surface may be asked in all blocks
+    words = 2 * int(RECORD) * int(np.prod(blocks)) if subgrid else 0
+    if max(int(np.prod((blocks // 4 + 1) * 4)), words) > INDEX_LIMIT:
         raise ParameterError(
             f"resolution {parameters.resolution}: a grid of {tuple(blocks)} blocks is too large"
         )
@@ -116,7 +118,8 @@ class Grid:
 
     Attributes:
         layout: Where its cells lie.
-        arrays: The stored arrays by name: ``coarse``, and with bricks ``brick``, ``fine``, ``slack`` and ``exact``.
+        arrays: The stored arrays by name: ``coarse`` of a dense grid; ``record``, ``fine``, ``slack`` and ``exact``
+            of a sparse one.
         fine_offset: Distance of a stored 0 of a fine value.
         fine_scale: Distance of one stored unit.
         struct: What kernels take, :class:`~tensorphys_sdf.device.SdfGrid`.
@@ -125,11 +128,9 @@ class Grid:
     def __init__(
         self, layout: GridLayout, arrays: dict[str, Any], fine_offset: float = 0.0, fine_scale: float = 1.0
     ) -> None:
-        if layout.subgrid and "exact" not in arrays:
-            arrays = {**arrays, "exact": wp.empty(0, dtype=wp.uint8, device=arrays["coarse"].device)}
         self.layout, self.arrays = layout, arrays
         self.fine_offset, self.fine_scale = fine_offset, fine_scale
-        self.device = arrays["coarse"].device
+        self.device = next(iter(arrays.values())).device
         s = self.struct = SdfGrid()
         s.origin, s.cell = wp.vec3(*layout.origin), wp.vec3(*layout.cell)
         s.inv_cell = wp.vec3(*(1.0 / c for c in layout.cell))
@@ -138,13 +139,10 @@ class Grid:
         s.stride_x = (layout.blocks[1] // 4 + 1) * s.stride_y
         s.subgrid, s.bits, s.blend = layout.subgrid, layout.bits, layout.blend
         s.fine_offset, s.fine_scale = fine_offset, fine_scale
-        s.coarse = arrays["coarse"]
         # Warp's tape visits every array of a struct, so that none may be missing
-        for name, dtype in _OPTIONAL:
-            setattr(s, name, wp.empty(0, dtype=dtype, device=self.device))
-        if layout.subgrid:
-            s.brick, s.slack, s.exact = arrays["brick"], arrays["slack"], arrays["exact"]
-            setattr(s, f"fine{layout.bits}", arrays["fine"])
+        for name, dtype in _ARRAYS:
+            array = arrays.get(name)
+            setattr(s, name, wp.empty(0, dtype=dtype, device=self.device) if array is None else array)
 
     @property
     def brick_count(self) -> int:
@@ -152,22 +150,30 @@ class Grid:
         if not self.layout.subgrid:
             return 0
         s = self.layout.subgrid
-        per_brick = (s + 1) ** 2 * (s if self.layout.bits == 16 else s + 1)
-        return int(self.arrays["fine"].size // per_brick)
+        return int(self.arrays["fine"].size // ((s + 1) * s * s * self.layout.bits // 8))
+
+    def bricks(self) -> tuple[Array, Array]:
+        """What the blocks of a sparse grid hold.
+
+        Returns:
+            The brick of each block, -1 without, int32, and whether the surface is asked there, shapes ``blocks``.
+
+        Raises:
+            ParameterError: The grid is dense.
+        """
+        if not self.layout.subgrid:
+            raise ParameterError("the grid is dense: it has no bricks")
+        record = self.arrays["record"].numpy().reshape(-1, int(RECORD))
+        own = record[: int(np.prod(self.layout.blocks))]
+        asked = own[:, 0] == int(ASK)
+        data = record[np.where(asked, own[:, 1], np.arange(len(own)))]
+        brick = np.where(data[:, 0] == int(BRICK), data[:, 1], -1)
+        return brick.reshape(self.layout.blocks), asked.reshape(self.layout.blocks)
 
     @property
     def byte_count(self) -> int:
         """Device memory of the stored arrays [bytes]."""
         return sum(int(a.capacity) for a in self.arrays.values())
-
-    def coarse_values(self) -> Array:
-        """Values of the coarse nodes, float32, shape ``blocks + 1``."""
-        shape = tuple(n + 1 for n in self.layout.blocks)
-        out = wp.empty(shape, dtype=wp.float32, device=self.device)
-        inputs = [self.struct.blocks, self.arrays["coarse"]]
-        wp.launch(kernels.load_coarse, dim=shape, inputs=inputs, outputs=[out], device=self.device)
-        values: Array = out.numpy()
-        return values
 
     def error_bound(self) -> float:
         """Bound of the error of sampled distances inside of the grid, for true distances."""

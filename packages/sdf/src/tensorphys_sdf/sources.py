@@ -52,9 +52,8 @@ def fill_by_surface(surface: Surface) -> FillBricks:
     inside_known = surface.report.closed and surface.sign == "winding"
     mesh = surface.mesh
 
-    def distances(grid: Any, block_ids: Any, first: int, count: int, values: Any) -> None:
+    def distances(place: list[Any], count: int, values: Any) -> None:
         near = wp.empty((int(bricks.CAPACITY), 5), dtype=wp.vec3, device=surface.device)
-        place = [grid.origin, grid.cell, grid.blocks, grid.subgrid, grid.brick, block_ids, first]
         wp.launch(
             bricks.brick_distances,
             dim=8 * count,
@@ -63,21 +62,15 @@ def fill_by_surface(surface: Surface) -> FillBricks:
             device=surface.device,
         )
         if not inside_known and surface.sign != "unsigned":
-            _signs(grid, block_ids, first, count, values, 0)
+            give_signs(place, count, values, 0)
 
-    def signs(grid: Any, block_ids: Any, first: int, count: int, values: Any) -> None:
+    def signs(place: list[Any], count: int, values: Any) -> None:
         if inside_known:
-            _signs(grid, block_ids, first, count, values, 1)
+            give_signs(place, count, values, 1)
 
-    def _signs(grid: Any, block_ids: Any, first: int, count: int, values: Any, propagate: int) -> None:
-        place = [grid.origin, grid.cell, grid.blocks, grid.subgrid, grid.brick, block_ids, first]
-        wp.launch(
-            bricks.brick_signs,
-            dim=count,
-            inputs=[surface.struct, *place, propagate],
-            outputs=[values],
-            device=surface.device,
-        )
+    def give_signs(place: list[Any], count: int, values: Any, propagate: int) -> None:
+        inputs = [surface.struct, *place, propagate]
+        wp.launch(bricks.brick_signs, dim=count, inputs=inputs, outputs=[values], device=surface.device)
 
     return FillBricks(distances, signs)
 

@@ -19,8 +19,8 @@ from tensorphys_sdf.mesh import MeshReport
 from tensorphys_sdf.parameters import FieldParameters
 from tensorphys_sdf.surface import Surface
 
-_VERSION = 2
-_NAMES = ("coarse", "brick", "slack", "fine", "exact")
+_VERSION = 3
+_NAMES = ("coarse", "record", "fine", "slack", "exact")
 
 
 def save_field(field: SignedDistanceField, path: Any) -> None:

@@ -18,14 +18,10 @@ class SdfGrid:
     blend: int  # layers of coarse cells over which the exact distance takes over at the rim
     fine_offset: float  # value of a stored 0
     fine_scale: float  # value of one stored unit
-    coarse: wp.array[wp.float32]  # tiles of 4 x 4 x 4 nodes
-    brick: wp.array[wp.int32]  # brick b of each block, -1 without; -3 - b where the surface is asked too
-    fine8: wp.array[wp.uint8]  # (subgrid + 1)^3 values a brick
-    fine16: wp.array[wp.uint32]  # (subgrid + 1)^2 * subgrid words a brick, each node z and z + 1
-    fine32: wp.array[wp.float32]  # (subgrid + 1)^3 values a brick
-    exact: wp.array[
-        wp.uint8
-    ]  # 1 at coarse nodes where the distance is that of the surface, in the order of coarse
+    coarse: wp.array[wp.float32]  # tiles of 4 x 4 x 4 nodes of a dense grid
+    record: wp.array[wp.int32]  # eight words a block of a sparse grid, see _kernels/records.py
+    fine: wp.array[wp.uint32]  # quads of bricks
+    exact: wp.array[wp.uint8]  # tiles of coarse nodes, 1 where the distance is that of the surface
     slack: wp.array[wp.float32]  # largest error of the node values of each block
 
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from tensorphys_sdf._kernels.records import RECORD
 from tensorphys_sdf._kernels.table import COUNTS, REALS, sample_table
 from tensorphys_sdf.errors import ArrayError, ParameterError
 from tensorphys_sdf.field import SignedDistanceField
 from tensorphys_sdf.mesh import Array
 
 _INDEX_LIMIT = 2**31 - 1
+_WORDS = 4  # that one load reads
 
 
 class FieldTable:
@@ -26,9 +28,9 @@ class FieldTable:
     Attributes:
         reals: float32 ``(field_count, 9)``: origin, inverse cell, offset and scale of fine values, error bound.
         counts: int32 ``(field_count, 8)``: blocks, fine cells a block, bits, and where the field begins in
-            ``coarse``, ``brick`` and ``fine``.
-        coarse: Distances at coarse nodes, float32.
-        brick: Brick of each block, -1 without, int32.
+            ``coarse``, ``record`` (in records) and ``fine``.
+        coarse: Distances at the nodes of dense grids, float32.
+        record: Eight words for each block of sparse grids, int32.
         fine: Values of bricks, uint32.
         device: Warp device.
     """
@@ -60,27 +62,27 @@ class FieldTable:
             reals[row, 0:3], reals[row, 3:6] = layout.origin, 1.0 / np.array(layout.cell)
             reals[row, 6:9] = grid.fine_offset, grid.fine_scale, field.error_bound
             counts[row, :3] = layout.blocks
-            counts[row, 3:5] = layout.subgrid, 32 if layout.bits == 32 else 16
-            counts[row, 5:] = first
-            arrays = grid.arrays
-            own = (arrays["coarse"].numpy(), np.empty(0, np.int32), np.empty(0, np.uint32))
-            if layout.subgrid:
-                own = (own[0], arrays["brick"].numpy(), _words(arrays["fine"].numpy(), layout.subgrid))
-            for k in range(3):
-                parts[k].append(own[k])
-                first[k] += len(own[k])
+            counts[row, 3:5] = layout.subgrid, layout.bits
+            counts[row, 5:] = first[0], first[1] // int(RECORD), first[2]
+            for k, name in enumerate(("coarse", "record", "fine")):
+                if name in grid.arrays:
+                    own = grid.arrays[name].numpy().reshape(-1)
+                    # loads of several words must not straddle what one reads at once
+                    own = np.pad(own, (0, -len(own) % _WORDS))
+                    parts[k].append(own)
+                    first[k] += len(own)
             if max(first) > _INDEX_LIMIT:
                 raise ParameterError(f"fields: {max(first)} values are more than 32-bit indices reach")
         self.reals = wp.array(reals, dtype=wp.float32, device=self.device)
         self.counts = wp.array(counts, dtype=wp.int32, device=self.device)
         self.coarse = wp.array(_joined(parts[0], np.float32), dtype=wp.float32, device=self.device)
-        self.brick = wp.array(_joined(parts[1], np.int32), dtype=wp.int32, device=self.device)
+        self.record = wp.array(_joined(parts[1], np.int32), dtype=wp.int32, device=self.device)
         self.fine = wp.array(_joined(parts[2], np.uint32), dtype=wp.uint32, device=self.device)
 
     @property
     def arrays(self) -> list[Any]:
-        """``[reals, counts, coarse, brick, fine]``, the first arguments of the device functions."""
-        return [self.reals, self.counts, self.coarse, self.brick, self.fine]
+        """``[reals, counts, coarse, record, fine]``, the first arguments of the device functions."""
+        return [self.reals, self.counts, self.coarse, self.record, self.fine]
 
     @property
     def field_count(self) -> int:
@@ -117,17 +119,6 @@ class FieldTable:
         wp.launch(sample_table, dim=len(p), inputs=inputs, outputs=[out], device=self.device)
         result: Array = out.numpy()
         return result
-
-
-def _words(fine: Array, subgrid: int) -> Array:
-    """Values of bricks as words: pairs of 16 bits, or the bits of float32."""
-    if fine.dtype == np.uint32:
-        return fine
-    if fine.dtype == np.float32:
-        return fine.view(np.uint32)
-    rows = fine.reshape(-1, subgrid + 1).astype(np.uint32)
-    words: Array = (rows[:, :-1] | rows[:, 1:] << np.uint32(16)).reshape(-1)
-    return words
 
 
 def _joined(parts: list[Array], dtype: Any) -> Array:

@@ -40,7 +40,7 @@ class Geometry:
     field_reals: wp.array2d[wp.float32]
     field_counts: wp.array2d[wp.int32]
     field_coarse: wp.array[wp.float32]
-    field_brick: wp.array[wp.int32]
+    field_record: wp.array[wp.int32]
     field_fine: wp.array[wp.uint32]
 
 
@@ -281,7 +281,7 @@ def field_distance(geometry: Geometry, s: Solid, p: wp.vec3) -> wp.vec4:
         geometry.field_reals,
         geometry.field_counts,
         geometry.field_coarse,
-        geometry.field_brick,
+        geometry.field_record,
         geometry.field_fine,
         s.field,
         p / s.size[0],

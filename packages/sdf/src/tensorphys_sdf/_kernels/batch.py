@@ -3,7 +3,7 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.field import rim_distance_gradient
-from tensorphys_sdf._kernels.grid import block_brick, block_of, grid_coordinates, in_core, sample_block
+from tensorphys_sdf._kernels.grid import asks_surface, block_of, grid_coordinates, in_core, sample_block
 from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 wp.set_module_options({"enable_backward": False})
@@ -38,9 +38,8 @@ def sample_rows(
     grid = grids[field_of_row[row]]
     u = grid_coordinates(grid, points[row, k])
     i = block_of(grid, u)
-    brick = block_brick(grid, i)
-    if in_core(grid, u) and brick >= -1:
-        field_out[row, k] = arranged(sample_block(grid, i, brick, u), form)
+    if in_core(grid, u) and not asks_surface(grid, i):
+        field_out[row, k] = arranged(sample_block(grid, i, u), form)
     else:
         slot = wp.atomic_add(rim_count_inout, 0, 1)
         rim_out[slot] = row * points.shape[1] + k

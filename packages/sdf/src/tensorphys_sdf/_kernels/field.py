@@ -3,7 +3,7 @@
 import warp as wp
 
 from tensorphys_sdf._kernels.grid import (
-    block_brick,
+    asks_surface,
     block_of,
     clamp_to_grid,
     exact_weight,
@@ -68,9 +68,8 @@ def field_distance_gradient(grid: SdfGrid, surface: SdfSurface, p: wp.vec3) -> w
     u = grid_coordinates(grid, p)
     if in_core(grid, u):
         i = block_of(grid, u)
-        brick = block_brick(grid, i)
-        if brick >= -1:
-            return sample_block(grid, i, brick, u)
+        if not asks_surface(grid, i):
+            return sample_block(grid, i, u)
     return rim_distance_gradient(grid, surface, p)
 
 

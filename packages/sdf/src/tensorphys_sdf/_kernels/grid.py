@@ -1,13 +1,13 @@
 """The stored grid and how a point is sampled in it.
 
-A grid has coarse cells ("blocks"), each holding trilinear data of its own corners or a brick of
-``subgrid`` fine cells per axis. Coarse nodes are stored in tiles of 4 x 4 x 4; 16-bit bricks store each node
-with its upper neighbour in one word. Both were chosen by counting the memory lines that a warp of neighbours
-touches: at 256 cells per axis 38 and 28 instead of the 84 of a row-major array.
+A grid has coarse cells ("blocks"). A dense grid stores its nodes in tiles of 4 x 4 x 4: a warp of neighbours then
+touches half as many memory lines as in a row-major array. A sparse grid stores a record for each block, and bricks of
+``subgrid`` fine cells per axis (``records.py``).
 """
 
 import warp as wp
 
+from tensorphys_sdf._kernels.records import ASK, BRICK, RECORD, data_record, sample_record
 from tensorphys_sdf.structs import SdfGrid
 
 wp.set_module_options({"enable_backward": False})
@@ -79,66 +79,16 @@ def sample_coarse(grid: SdfGrid, i: wp.vec3i, f: wp.vec3) -> wp.vec4:
 
 
 @wp.func
-def halves(word: wp.uint32) -> wp.vec2:
-    return wp.vec2(float(word & wp.uint32(0xFFFF)), float(word >> wp.uint32(16)))
-
-
-@wp.func
-def plain_pair(grid: SdfGrid, node: int) -> wp.vec2:
-    """Two neighbours along z of a brick of 8 or 32 bits, in stored units."""
-    if grid.bits == 8:
-        return wp.vec2(float(grid.fine8[node]), float(grid.fine8[node + 1]))
-    return wp.vec2(grid.fine32[node], grid.fine32[node + 1])
-
-
-@wp.func
-def sample_fine(grid: SdfGrid, brick: int, f: wp.vec3) -> wp.vec4:
-    s = grid.subgrid
-    n = s + 1
-    u = f * float(s)
-    x = wp.min(int(u[0]), s - 1)
-    y = wp.min(int(u[1]), s - 1)
-    z = wp.min(int(u[2]), s - 1)
-    row = (brick * n + x) * n + y
-    p00 = wp.vec2()
-    p01 = wp.vec2()
-    p10 = wp.vec2()
-    p11 = wp.vec2()
-    if grid.bits == 16:
-        word = row * s + z
-        p00 = halves(grid.fine16[word])
-        p01 = halves(grid.fine16[word + s])
-        p10 = halves(grid.fine16[word + n * s])
-        p11 = halves(grid.fine16[word + n * s + s])
-    else:
-        node = row * n + z
-        p00 = plain_pair(grid, node)
-        p01 = plain_pair(grid, node + n)
-        p10 = plain_pair(grid, node + n * n)
-        p11 = plain_pair(grid, node + n * n + n)
-    stored = trilinear(
-        p00[0],
-        p00[1],
-        p01[0],
-        p01[1],
-        p10[0],
-        p10[1],
-        p11[0],
-        p11[1],
-        u - wp.vec3(float(x), float(y), float(z)),
-        grid.inv_cell * (float(s) * grid.fine_scale),
-    )
-    stored[0] = grid.fine_offset + grid.fine_scale * stored[0]
-    return stored
+def cell_of(u: float, count: int) -> int:
+    """Cell of an axis that holds a coordinate, the nearest one outside; on a face the even one of the two."""
+    return wp.clamp(int(wp.rint(u - 0.5)), 0, count - 1)
 
 
 @wp.func
 def block_of(grid: SdfGrid, u: wp.vec3) -> wp.vec3i:
     """Block that holds grid coordinates ``u``, the nearest one outside of the grid."""
     return wp.vec3i(
-        wp.clamp(int(wp.floor(u[0])), 0, grid.blocks[0] - 1),
-        wp.clamp(int(wp.floor(u[1])), 0, grid.blocks[1] - 1),
-        wp.clamp(int(wp.floor(u[2])), 0, grid.blocks[2] - 1),
+        cell_of(u[0], grid.blocks[0]), cell_of(u[1], grid.blocks[1]), cell_of(u[2], grid.blocks[2])
     )
 
 
@@ -167,30 +117,38 @@ def in_core(grid: SdfGrid, u: wp.vec3) -> bool:
 
 
 @wp.func
-def block_brick(grid: SdfGrid, i: wp.vec3i) -> int:
-    """What a block holds: a brick from 0, coarse data -1; below, ``-3 - that`` where the surface is asked too."""
+def asks_surface(grid: SdfGrid, i: wp.vec3i) -> bool:
+    """Whether the stored data of a block are too coarse."""
     if grid.subgrid > 0:
-        return grid.brick[block_index(grid, i)]
-    return -1
+        return grid.record[RECORD * block_index(grid, i)] == ASK
+    return False
 
 
 @wp.func
-def sample_block(grid: SdfGrid, i: wp.vec3i, brick: int, u: wp.vec3) -> wp.vec4:
-    """Distance and gradient at grid coordinates ``u`` in block ``i``."""
+def sample_block(grid: SdfGrid, i: wp.vec3i, u: wp.vec3) -> wp.vec4:
+    """Distance and gradient at grid coordinates ``u`` in block ``i``, from the stored data alone."""
     f = u - wp.vec3(float(i[0]), float(i[1]), float(i[2]))
-    if brick < 0:
+    if grid.subgrid == 0:
         return sample_coarse(grid, i, f)
-    return sample_fine(grid, brick, f)
+    at = data_record(grid.record, 0, block_index(grid, i))
+    return sample_record(
+        grid.record,
+        grid.fine,
+        at,
+        0,
+        grid.subgrid,
+        grid.bits,
+        f,
+        grid.inv_cell,
+        grid.fine_offset,
+        grid.fine_scale,
+    )
 
 
 @wp.func
 def sample_inside(grid: SdfGrid, u: wp.vec3) -> wp.vec4:
     """Distance and gradient at grid coordinates ``u`` inside of the grid, from the stored data alone."""
-    i = block_of(grid, u)
-    brick = block_brick(grid, i)
-    if brick < -1:
-        brick = -3 - brick
-    return sample_block(grid, i, brick, u)
+    return sample_block(grid, block_of(grid, u), u)
 
 
 @wp.func
@@ -262,8 +220,7 @@ def interpolation_bound(grid: SdfGrid, p: wp.vec3) -> float:
     slack = float(0.0)
     if grid.subgrid > 0:
         slack = grid.slack[block]
-        brick = grid.brick[block]
-        if brick >= 0 or brick < -2:
+        if grid.record[RECORD * data_record(grid.record, 0, block)] == BRICK:
             s = float(grid.subgrid)
             f = wp.vec3(f[0] * s, f[1] * s, f[2] * s)
             f = f - wp.vec3(wp.floor(f[0]), wp.floor(f[1]), wp.floor(f[2]))

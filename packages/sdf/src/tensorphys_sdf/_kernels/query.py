@@ -1,7 +1,8 @@
 """Queries of a field at many points.
 
 The first pass reads the grid alone and notes the few points that need the surface; the second pass walks that
-list with a fixed number of threads. So the fast pass carries no tree walk, and neither reads anything back.
+list with a fixed number of threads. So the fast pass carries no tree walk, and neither reads anything back. Points of
+sparse grids in the frame of the shape, the usual case, have a first pass of their own.
 """
 
 import warp as wp
@@ -16,12 +17,13 @@ from tensorphys_sdf._kernels.field import (
     turn_to_world,
 )
 from tensorphys_sdf._kernels.grid import (
-    block_brick,
+    asks_surface,
     block_of,
     grid_coordinates,
     in_core,
     sample_block,
 )
+from tensorphys_sdf._kernels.records import sample_many_distances, sample_many_fields
 from tensorphys_sdf._kernels.surface import closest_on_surface, exact_distance_gradient, surface_sign
 from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
@@ -31,18 +33,46 @@ wp.set_module_options({"enable_backward": False})
 @wp.kernel
 def sample_fields(
     grid: SdfGrid,
+    points: wp.array[wp.vec3],
+    field_out: wp.array[wp.vec4],
+    rim_count_inout: wp.array[wp.int32],
+    rim_out: wp.array[wp.int32],
+):
+    """First pass over a sparse grid; ``LANES`` threads take ``POINTS * LANES`` points, which lie dense in memory."""
+    sample_many_fields(
+        grid.record,
+        grid.fine,
+        points,
+        grid.origin,
+        grid.inv_cell,
+        grid.blocks,
+        grid.blend,
+        grid.subgrid,
+        grid.bits,
+        grid.fine_offset,
+        grid.fine_scale,
+        wp.tid(),
+        field_out,
+        rim_count_inout,
+        rim_out,
+    )
+
+
+@wp.kernel
+def sample_any_fields(
+    grid: SdfGrid,
     poses: wp.array[wp.transform],
     points: wp.array[wp.vec3],
     field_out: wp.array[wp.vec4],
     rim_count_inout: wp.array[wp.int32],
     rim_out: wp.array[wp.int32],
 ):
+    """First pass over any grid, through poses."""
     tid = wp.tid()
     u = grid_coordinates(grid, into_shape(poses, tid, points[tid]))
     i = block_of(grid, u)
-    brick = block_brick(grid, i)
-    if in_core(grid, u) and brick >= -1:
-        field_out[tid] = turn_field(poses, tid, sample_block(grid, i, brick, u))
+    if in_core(grid, u) and not asks_surface(grid, i):
+        field_out[tid] = turn_field(poses, tid, sample_block(grid, i, u))
     else:
         slot = wp.atomic_add(rim_count_inout, 0, 1)
         rim_out[slot] = tid
@@ -70,18 +100,46 @@ def finish_fields(
 @wp.kernel
 def sample_distances(
     grid: SdfGrid,
+    points: wp.array[wp.vec3],
+    distance_out: wp.array[wp.float32],
+    rim_count_inout: wp.array[wp.int32],
+    rim_out: wp.array[wp.int32],
+):
+    """First pass over a sparse grid; ``LANES`` threads take ``POINTS * LANES`` points, which lie dense in memory."""
+    sample_many_distances(
+        grid.record,
+        grid.fine,
+        points,
+        grid.origin,
+        grid.inv_cell,
+        grid.blocks,
+        grid.blend,
+        grid.subgrid,
+        grid.bits,
+        grid.fine_offset,
+        grid.fine_scale,
+        wp.tid(),
+        distance_out,
+        rim_count_inout,
+        rim_out,
+    )
+
+
+@wp.kernel
+def sample_any_distances(
+    grid: SdfGrid,
     poses: wp.array[wp.transform],
     points: wp.array[wp.vec3],
     distance_out: wp.array[wp.float32],
     rim_count_inout: wp.array[wp.int32],
     rim_out: wp.array[wp.int32],
 ):
+    """First pass over any grid, through poses."""
     tid = wp.tid()
     u = grid_coordinates(grid, into_shape(poses, tid, points[tid]))
     i = block_of(grid, u)
-    brick = block_brick(grid, i)
-    if in_core(grid, u) and brick >= -1:
-        distance_out[tid] = sample_block(grid, i, brick, u)[0]
+    if in_core(grid, u) and not asks_surface(grid, i):
+        distance_out[tid] = sample_block(grid, i, u)[0]
     else:
         slot = wp.atomic_add(rim_count_inout, 0, 1)
         rim_out[slot] = tid
