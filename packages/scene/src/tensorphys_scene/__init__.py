@@ -9,6 +9,7 @@ from tensorphys_scene.couplings import (
     SpatialTendons,
     TendonAttachments,
 )
+from tensorphys_scene.efforts import limit_efforts
 from tensorphys_scene.errors import SceneError, SceneValueError
 from tensorphys_scene.kinds import AxisType, CombineMode, DriveType, JointType, ShapeType, SphereFillMode
 from tensorphys_scene.replicate import grid_origins, replicate
@@ -62,5 +63,6 @@ __all__ = [
     "column",
     "equal",
     "grid_origins",
+    "limit_efforts",
     "replicate",
 ]
