@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows
+from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, StateData
 from tensorphys_dynamics._kernels.fused.contact_setup import ROW_HEAD
 from tensorphys_dynamics._kernels.fused.source import LOCAL_CONTACTS, SizeClass, step_kernel
 from tensorphys_dynamics.model import Model
@@ -62,7 +62,13 @@ class FusedStep:
     """
 
     def __init__(
-        self, model: Model, state: State, control: Control, contact: ContactData, rows: ContactRows
+        self,
+        model: Model,
+        state: State,
+        control: Control,
+        contact: ContactData,
+        rows: ContactRows,
+        trail: StateData,
     ) -> None:
         """Choose the size class, and put the topology on the device.
 
@@ -72,6 +78,7 @@ class FusedStep:
             control: Inputs.
             contact: Contacts.
             rows: Impulses of contacts that outlive a step.
+            trail: States of the substeps, one after another.
         """
         kind = model.types[int(model.articulation_type.numpy()[0])]
         slots = int(np.diff(contact.slot_start.numpy()).max(initial=0))
@@ -90,7 +97,7 @@ class FusedStep:
             max(self._spill_stride * self._count, 1), dtype=wp.float32, device=model.device
         )
         self._model, self._state, self._control = model, state, control
-        self._contact, self._rows = contact, rows
+        self._contact, self._rows, self._trail = contact, rows, trail
 
     def launch(
         self, time_step: wp.array, bounce_threshold: wp.array, substeps: int, velocity_passes: int
@@ -98,7 +105,7 @@ class FusedStep:
         """Launch the kernel."""
         inputs = [self._table, self._model.data, self._contact, time_step, bounce_threshold]
         inputs += [substeps, velocity_passes, self._spill_stride]
-        outputs = [self._state.data, self._control.data, self._rows, self._spill]
+        outputs = [self._state.data, self._control.data, self._rows, self._trail, self._spill]
         # a group never leaves its warp: blocks of one warp let a multiprocessor take as many as its memory holds
         block = {"block_dim": 32} if self._device.is_cuda else {}
         threads = self._count * self.size_class.lanes

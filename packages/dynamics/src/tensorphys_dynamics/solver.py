@@ -28,7 +28,7 @@ from tensorphys_dynamics.fused import FusedStep, supports
 from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model
 from tensorphys_dynamics.protocols import CONTACT_FIELDS, Contacts
-from tensorphys_dynamics.state import Control, State
+from tensorphys_dynamics.state import Control, State, create_trail
 
 
 class Solver:
@@ -41,6 +41,8 @@ class Solver:
             one a contact slot.
         contact_normal_impulse: Normal part of it [N s], float32, one a contact slot.
         launch_count: Kernel launches of one step.
+        trail: State of each substep of the last step where its kick was taken, `velocity_change` being the change of
+            velocity over the whole substep; what kinematics reads, the velocities of roots moved by hand left out.
         path: "generic", or "fused" where one kernel takes the whole step.
     """
 
@@ -103,8 +105,9 @@ class Solver:
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
         self.launch_count = 0
+        trail, self.trail = create_trail(state, substeps)
         if self.path == "fused":
-            self._fused = FusedStep(model, state, control, self._contact, self._rows)
+            self._fused = FusedStep(model, state, control, self._contact, self._rows, trail)
 
     def update_kinematics(self, *, every: bool = False) -> None:
         """Derive link poses and velocities of articulations whose truth was written; forget their warm starts.
@@ -157,7 +160,8 @@ class Solver:
                 self._launch(skyline.plan_skyline, m.environment_count, [m.tables, contact], [self._skyline])
         for substep in range(self.substeps):
             inputs = [m.tables, m.data, self.control.data, contact, self._rows, *timing, int(substep == 0)]
-            self._launch(smooth.smooth_substep, m.articulation_count, inputs, [state, scratch])
+            outputs = [state, scratch, self.trail[max(substep, 1) - 1], self.trail[substep]]
+            self._launch(smooth.smooth_substep, m.articulation_count, inputs, outputs)
             if self._slots:
                 inputs = [m.tables, m.data, state, scratch, contact]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
@@ -173,7 +177,8 @@ class Solver:
         if self._slots:
             self._launch(rows.keep_contacts, self._slots, [contact, *timing], [self._rows])
         inputs = [m.tables, m.data, *timing]
-        self._launch(finish_step, m.articulation_count, inputs, [state, self.control.data, scratch])
+        outputs = [state, self.control.data, scratch, self.trail[-1]]
+        self._launch(finish_step, m.articulation_count, inputs, outputs)
 
     def _launch_joint_rows(self) -> None:
         """Rows of joints and couplings at the positions of a substep, and their products."""

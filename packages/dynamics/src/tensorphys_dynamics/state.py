@@ -12,6 +12,9 @@ from tensorphys_dynamics._kernels.arrays import ControlData, StateData
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.model import Model
 
+# What kinematics reads, and the change of velocity over a substep.
+TRAIL_FIELDS = ("root_pose", "velocity", "dof_position", "ball_turn", "velocity_change")
+
 
 class State:
     """All that the next step reads, and the link state derived from it. Frames are those of the environments.
@@ -140,6 +143,27 @@ class State:
         """Take over all values of another state of the same model."""
         for name in self.names:
             wp.copy(getattr(self, name), getattr(other, name))
+
+
+def create_trail(state: State, substeps: int) -> tuple[StateData, list[StateData]]:
+    """States of the substeps of a step: their arrays one after another, and those of each substep.
+
+    Args:
+        state: State that is stepped.
+        substeps: Substeps of a step.
+    """
+    everything, parts = StateData(), [StateData() for _ in range(substeps)]
+    for name in TRAIL_FIELDS:
+        array = getattr(state, name)
+        count = array.shape[0]
+        whole = wp.zeros(substeps * count, dtype=array.dtype, device=array.device)
+        setattr(everything, name, whole)
+        for number, part in enumerate(parts):
+            first = number * count
+            setattr(part, name, whole[first : first + count] if count else whole)
+    for part in parts:
+        part.fresh = wp.zeros(state.fresh.shape[0], dtype=wp.int32, device=state.fresh.device)
+    return everything, parts
 
 
 class Control:

@@ -16,7 +16,7 @@ class StepLoads:
     """Mean accelerations and joint loads of the last step of a solver.
 
     Call `keep_start` before each step; it belongs to the step and may be recorded with it. `evaluate` works the
-    loads out from the states at both ends of the step and from the impulses of the contacts, with the masses and
+    loads out from the states of the substeps and from the impulses of the contacts, with the masses and
     the gravity that then hold: for each link, mass times acceleration is the sum of gravity, contacts (friction
     included), applied forces, damping and joints, as means over the step. So drives, limits and joint friction
     are in the wrench of the joint, whatever made it. All values are zero before the first step, and for an
@@ -51,6 +51,10 @@ class StepLoads:
             ("start_velocity", wp.spatial_vector),
             ("start_force", wp.vec3),
             ("start_torque", wp.vec3),
+            ("acceleration", wp.spatial_vector),
+            ("torque_rate", wp.vec3),
+            ("velocity", wp.spatial_vector),
+            ("spin", wp.vec3),
             ("com", wp.vec3),
             ("contact_force", wp.vec3),
             ("contact_torque", wp.vec3),
@@ -59,7 +63,11 @@ class StepLoads:
         )
         for name, dtype in fields:
             setattr(self._data, name, wp.zeros(m.link_count, dtype=dtype, device=m.device))
-        self._data.start_synced = wp.zeros(m.articulation_count, dtype=wp.int32, device=m.device)
+        for name in ("start_synced", "start_fresh"):
+            setattr(self._data, name, wp.zeros(m.articulation_count, dtype=wp.int32, device=m.device))
+        self._data.root_velocity = wp.zeros_like(solver.state.root_velocity)
+        for part in solver.trail:
+            part.root_velocity = self._data.root_velocity
         spatial: Any = wp.spatial_vector
         self.link_acceleration = wp.zeros(m.link_count, dtype=spatial, device=m.device)
         self.joint_wrench = wp.zeros(m.link_count, dtype=spatial, device=m.device)
@@ -87,8 +95,12 @@ class StepLoads:
         if j.block_count:
             inputs = [m.tables, m.data, state, j.tables, j.parameters, j.rows, s.time_step]
             self._launch(joint_loads.joint_loads, m.environment_count, inputs, [self._data])
-        outputs = [self._data, self.link_acceleration, self.joint_wrench]
-        inputs = [m.tables, m.data, state, s.time_step, s.substeps]
+        timing, d = [s.time_step, s.substeps], self._data
+        for number, part in enumerate(s.trail):
+            inputs = [m.tables, m.data, part, *timing, int(number == 0)]
+            self._launch(quantities_step.add_substep, m.articulation_count, inputs, [s._scratch, d])
+        outputs = [d, self.link_acceleration, self.joint_wrench]
+        inputs = [m.tables, m.data, state, *timing]
         self._launch(quantities_step.step_loads, m.articulation_count, inputs, outputs)
         inputs = [self._rows, m.tables, m.data, state, self.joint_wrench]
         outputs = [s._scratch, self.joint_force]

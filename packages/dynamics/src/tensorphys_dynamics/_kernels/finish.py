@@ -5,6 +5,7 @@ import warp as wp
 from tensorphys_dynamics._kernels.advance import advance_articulation
 from tensorphys_dynamics._kernels.arrays import ControlData, ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, publish_links
+from tensorphys_dynamics._kernels.trail import keep_change
 
 wp.set_module_options({"enable_backward": False})
 
@@ -34,10 +35,12 @@ def finish_step(
     s: StateData,
     c: ControlData,
     w: Scratch,
+    y: StateData,
 ):
     """One articulation from the last sweep to the state that the user sees."""
     a = wp.tid()
     advance_articulation(t, m, s, w, a, time_step[0] / float(substeps))
+    keep_change(t, w, y, a)
     articulation_kinematics(t, m, s, w, a)
     publish_links(t, s, w, a)
     turn_over_inputs(t, s, c, a)

@@ -1,16 +1,24 @@
 """Loads of the last step: mean accelerations of links, and what their joints must have given for them.
 
-Levers and inertias are taken at the middle of the step, half-way between the poses at its two ends.
+Accelerations are those of the kicks of the substeps, with the velocity products that they were taken with, so that
+forces add up whatever acted [Newton's and Euler's equations of each substep]. Where nothing but smooth forces acts and
+velocities stand at the time of the positions at both ends of the step, they are changes of the reported velocity.
 
-Reported velocities stand at the time of the positions where nothing but smooth forces acts, and half a substep before
-it where contacts or limits carry load (see `smooth`). Where one end of a step is of the one kind and the other of the
-other, half a kick is missing or too many; and a kick that straddles a change of the applied forces has their mean.
-Both are accounted for, so that forces add up in such steps, too.
+Levers between links are taken at the middle of the step, half-way between the poses at its two ends; contacts keep the
+levers that the solver gave them. A kick that straddles a change of the applied forces has their mean.
 """
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ContactData, ModelData, StateData, Tables
+from tensorphys_dynamics._kernels.arrays import ContactData, ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.friction import is_smooth
+from tensorphys_dynamics._kernels.kinematics import articulation_kinematics
+from tensorphys_dynamics._kernels.quantities import (
+    ACCELERATION,
+    VELOCITY,
+    classical_acceleration,
+    link_acceleration_rates,
+)
 from tensorphys_spatial.device import inertia_rotate
 
 wp.set_module_options({"enable_backward": False})
@@ -26,6 +34,12 @@ class StepData:
     start_force: wp.array[wp.vec3]  # applied in the step before
     start_torque: wp.array[wp.vec3]
     start_synced: wp.array[wp.int32]  # by articulation: whether velocities stood at the time of the positions
+    start_fresh: wp.array[wp.int32]
+    root_velocity: wp.array[wp.spatial_vector]  # of roots moved by hand
+    acceleration: wp.array[wp.spatial_vector]  # mean over the substeps
+    torque_rate: wp.array[wp.vec3]  # mean rate of the angular momentum about the centre of mass
+    velocity: wp.array[wp.spatial_vector]  # mean of the velocities that are damped
+    spin: wp.array[wp.vec3]  # mean of the angular momenta that are damped
     com: wp.array[wp.vec3]  # at the middle of the step
     contact_force: wp.array[wp.vec3]  # mean over the step
     contact_torque: wp.array[wp.vec3]  # about the centre of mass
@@ -43,6 +57,17 @@ def is_synced(t: Tables, s: StateData, a: int):
         if s.half_kick[t.articulation_velocity[a] + i] != 0.0:
             synced = 1
     return synced
+
+
+@wp.func
+def is_free(t: Tables, m: ModelData, a: int):
+    """Whether nothing but smooth forces acts on the joints of an articulation in itself."""
+    kind = t.articulation_type[a]
+    free = int(1)
+    for i in range(t.type_velocities[kind] - t.type_root[kind]):
+        if not is_smooth(m, t.articulation_dof[a] + i):
+            free = 0
+    return free
 
 
 @wp.kernel
@@ -64,6 +89,58 @@ def keep_start(
     a = t.link_articulation[link]
     if t.articulation_link[a] == link:
         d.start_synced[a] = is_synced(t, s, a)
+        d.start_fresh[a] = s.fresh[a]
+        d.root_velocity[a] = s.root_velocity[a]
+
+
+@wp.kernel
+def add_substep(
+    # inputs
+    t: Tables,
+    m: ModelData,
+    y: StateData,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    first: wp.int32,
+    # outputs
+    w: Scratch,
+    d: StepData,
+):
+    """Add the accelerations of one substep of an articulation to the means; `y` is its state in that substep."""
+    a = wp.tid()
+    kind = t.articulation_type[a]
+    base = t.articulation_link[a]
+    start = t.articulation_velocity[a]
+    share = 1.0 / float(substeps)
+    h = time_step[0] * share
+    w.momentum_known[a] = 0
+    articulation_kinematics(t, m, y, w, a)
+    for i in range(start, start + t.type_velocities[kind]):
+        w.force[i] = y.velocity_change[i] / h
+    # damping acts on the velocity after the kick
+    link_acceleration_rates(t, m, y, w, a, w.force, ACCELERATION)
+    for local in range(t.type_links[kind]):
+        link = base + local
+        omega = w.link_angular[link]
+        damped = omega + h * w.link_angular_rate[link]
+        velocity = w.link_linear[link] + wp.cross(omega, w.link_com_offset[link])
+        velocity += h * classical_acceleration(w, link, ACCELERATION)
+        if first == 1:
+            d.acceleration[link] = wp.spatial_vector(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            d.torque_rate[link] = wp.vec3(0.0, 0.0, 0.0)
+            d.velocity[link] = wp.spatial_vector(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            d.spin[link] = wp.vec3(0.0, 0.0, 0.0)
+        d.velocity[link] = d.velocity[link] + share * wp.spatial_vector(velocity, damped)
+        d.spin[link] = d.spin[link] + share * (w.link_inertia[link] * damped)
+    link_acceleration_rates(t, m, y, w, a, w.force, VELOCITY | ACCELERATION)
+    for local in range(t.type_links[kind]):
+        link = base + local
+        omega = w.link_angular[link]
+        alpha = w.link_angular_rate[link]
+        rate = w.link_inertia[link] * alpha + wp.cross(omega, w.link_inertia[link] * omega)
+        linear = classical_acceleration(w, link, VELOCITY | ACCELERATION)
+        d.acceleration[link] = d.acceleration[link] + share * wp.spatial_vector(linear, alpha)
+        d.torque_rate[link] = d.torque_rate[link] + share * rate
 
 
 @wp.func
@@ -84,10 +161,11 @@ def middle_point(m: ModelData, s: StateData, d: StepData, link: int, point: wp.v
 
 
 @wp.func
-def add_contact(d: StepData, link: int, point: wp.vec3, force: wp.vec3):
-    """Add the force of a contact to what acts on a link."""
+def add_contact(m: ModelData, d: StepData, link: int, point: wp.vec3, force: wp.vec3):
+    """Add the force of a contact to what acts on a link, at a point where it was at the start of the step."""
+    arm = point - wp.transform_point(d.start_pose[link], m.link_com[link])
     d.contact_force[link] = d.contact_force[link] + force
-    d.contact_torque[link] = d.contact_torque[link] + wp.cross(point - d.com[link], force)
+    d.contact_torque[link] = d.contact_torque[link] + wp.cross(arm, force)
 
 
 @wp.kernel
@@ -119,48 +197,48 @@ def contact_loads(
         p0 = k.anchor0[slot]
         p1 = k.anchor1[slot]
         if body0 >= 0:
-            p0 = middle_point(m, s, d, body0, p0)
+            p0 = wp.transform_point(d.start_pose[body0], p0)
         if body1 >= 0:
-            p1 = middle_point(m, s, d, body1, p1)
-        point = 0.5 * (p0 + p1)
+            p1 = wp.transform_point(d.start_pose[body1], p1)
+        # as `rows.place_contact` has it
+        if wp.dot(k.normal[slot], p0 - p1) < 0.0:
+            p0 = 0.5 * (p0 + p1)
+            p1 = p0
         if body0 >= 0:
-            add_contact(d, body0, point, force)
+            add_contact(m, d, body0, p0, force)
         if body1 >= 0:
-            add_contact(d, body1, point, -force)
+            add_contact(m, d, body1, p1, -force)
 
 
 @wp.func
-def own_load(
-    m: ModelData,
-    s: StateData,
-    d: StepData,
-    link: int,
-    gravity: wp.vec3,
-    acceleration: wp.vec3,
-    dt: float,
-    weight: float,
-    weight_before: float,
-):
-    """Mean force and torque that a link took beside gravity, contacts, damping and what was applied.
-
-    What was applied in the step, and in the one before, acted with the given weights.
-    """
-    mass = m.link_mass[link]
+def use_ends(m: ModelData, s: StateData, d: StepData, link: int, dt: float):
+    """Take the accelerations from the reported velocities at both ends of the step."""
     before = d.start_velocity[link]
     after = s.link_velocity[link]
-    start_rotation = wp.transform_get_rotation(d.start_pose[link])
-    end_rotation = wp.transform_get_rotation(s.link_pose[link])
-    spin_before = inertia_rotate(m.link_inertia[link], start_rotation) * wp.spatial_bottom(before)
-    spin_after = inertia_rotate(m.link_inertia[link], end_rotation) * wp.spatial_bottom(after)
-    force = mass * (acceleration - gravity * m.link_gravity[link]) - d.contact_force[link]
-    torque = (spin_after - spin_before) / dt - d.contact_torque[link]
-    force -= weight * s.previous_force[link] + weight_before * d.start_force[link]
-    torque -= weight * s.previous_torque[link] + weight_before * d.start_torque[link]
-    drag = 0.5 * mass * m.link_linear_damping[link]
-    force += drag * (wp.spatial_top(after) + wp.spatial_top(before))
-    torque += (0.5 * m.link_angular_damping[link]) * (spin_after + spin_before)
-    d.force[link] = force
-    d.torque[link] = torque
+    start_inertia = inertia_rotate(m.link_inertia[link], wp.transform_get_rotation(d.start_pose[link]))
+    end_inertia = inertia_rotate(m.link_inertia[link], wp.transform_get_rotation(s.link_pose[link]))
+    spin_before = start_inertia * wp.spatial_bottom(before)
+    spin_after = end_inertia * wp.spatial_bottom(after)
+    d.acceleration[link] = (after - before) / dt
+    d.torque_rate[link] = (spin_after - spin_before) / dt
+    d.velocity[link] = 0.5 * (after + before)
+    d.spin[link] = 0.5 * (spin_after + spin_before)
+
+
+@wp.func
+def own_load(m: ModelData, s: StateData, d: StepData, link: int, gravity: wp.vec3, before: float):
+    """Mean force and torque that a link took beside gravity, contacts, damping and what was applied.
+
+    What was applied in the step before acted for the share `before` of the step.
+    """
+    mass = m.link_mass[link]
+    force = mass * (wp.spatial_top(d.acceleration[link]) - gravity * m.link_gravity[link])
+    force += (mass * m.link_linear_damping[link]) * wp.spatial_top(d.velocity[link])
+    force -= s.previous_force[link] + before * (d.start_force[link] - s.previous_force[link])
+    torque = d.torque_rate[link] + m.link_angular_damping[link] * d.spin[link]
+    torque -= s.previous_torque[link] + before * (d.start_torque[link] - s.previous_torque[link])
+    d.force[link] = force - d.contact_force[link]
+    d.torque[link] = torque - d.contact_torque[link]
 
 
 @wp.func
@@ -210,21 +288,17 @@ def step_loads(
             wrench_out[base + local] = zero
         return
     gravity = m.gravity[t.articulation_environment[a]]
-    half = 0.5 / float(substeps)
-    start = float(d.start_synced[a])
-    end = float(is_synced(t, s, a))
-    weight = 1.0 - half * (1.0 - end)
-    weight_before = half * (1.0 - start)
-    # what is missing of the motion of the whole is free fall; a fixed base does not fall
-    fall = gravity * (half * (start - end))
-    if t.type_root[kind] == 0:
-        fall = wp.vec3(0.0, 0.0, 0.0)
+    synced = d.start_synced[a] * is_synced(t, s, a) * is_free(t, m, a)
+    # a root that was synchronised felt what is applied now in the whole of the step
+    before = 0.5 / float(substeps)
+    if synced == 1 or d.start_fresh[a] == 1 or (t.type_root[kind] == 6 and d.start_synced[a] == 1):
+        before = 0.0
     for local in range(t.type_links[kind]):
         link = base + local
-        change = (s.link_velocity[link] - d.start_velocity[link]) / dt
-        linear = wp.spatial_top(change) + fall * m.link_gravity[link]
-        acceleration_out[link] = wp.spatial_vector(linear, wp.spatial_bottom(change))
-        own_load(m, s, d, link, gravity, linear, dt, weight, weight_before)
+        if synced == 1:
+            use_ends(m, s, d, link, dt)
+        own_load(m, s, d, link, gravity, before)
+        acceleration_out[link] = d.acceleration[link]
     gather_loads(t, d, a)
     for local in range(t.type_links[kind]):
         link = base + local

@@ -41,6 +41,7 @@ from tensorphys_dynamics._kernels.friction import (
 )
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
 from tensorphys_dynamics._kernels.tension import add_tension
+from tensorphys_dynamics._kernels.trail import keep_change, keep_substep
 
 wp.set_module_options({"enable_backward": False})
 
@@ -317,7 +318,7 @@ def stand_still(
 def unblend_root(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float):
     """Have a synchronised root feel what is applied now.
 
-    Its half kick starts at the time of the positions, so that it does not straddle the change of the applied forces as
+    Tells whether anything applied has changed. Its half kick starts at the time of the positions, so that it does not straddle the change of the applied forces as
     the kicks of joints do; a force that stops must leave no trace in the motion of the centre of mass.
     """
     kind = t.articulation_type[a]
@@ -337,7 +338,7 @@ def unblend_root(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scrat
         if c.actuation[dof] != s.previous_actuation[dof]:
             changed = 1
     if changed == 0:
-        return
+        return 0
     for step in range(t.type_links[kind] - 1):
         local = t.type_links[kind] - 1 - step
         link = base + local
@@ -356,6 +357,7 @@ def unblend_root(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scrat
     for i in range(6):
         w.free_velocity[start + i] = w.free_velocity[start + i] + 0.5 * w.force[start + i]
         w.kick[start + i] = w.kick[start + i] + w.force[start + i]
+    return 1
 
 
 @wp.kernel
@@ -371,12 +373,15 @@ def smooth_substep(
     # outputs
     s: StateData,
     w: Scratch,
+    before: StateData,
+    y: StateData,
 ):
     """One articulation from the end of the last sweep to the free velocity of this substep."""
     a = wp.tid()
     h = time_step[0] / float(substeps)
     if first == 0:
         advance_articulation(t, m, s, w, a, h)
+        keep_change(t, w, before, a)
     articulation_kinematics(t, m, s, w, a)
     wrenches(t, m, s, c, w, a, h, first)
     add_tension(t, m, w, a, h)
@@ -386,6 +391,7 @@ def smooth_substep(
     w.rubbed[a] = 0
     if m.link_disabled[t.articulation_link[a]] == 1:
         stand_still(t, m, s, c, w, a, h, first)
+        keep_substep(t, m, s, w, y, a, 0)
         return
     drive_scale(t, m, w, a)
     joint_loads(t, m, s, w, k, r, a, h)
@@ -404,7 +410,9 @@ def smooth_substep(
             changed += saturate(t, m, s, c, w, a, h)
         if changed == 0:
             break
+    unblended = int(0)
     if first == 1 and s.fresh[a] == 0 and s.root_synced[a] == 1:
-        unblend_root(t, m, s, c, w, a, h)
+        unblended = unblend_root(t, m, s, c, w, a, h)
+    keep_substep(t, m, s, w, y, a, unblended)
     dof_rows(t, m, s, c, w, a, h)
     to_u(t, w, a, w.free_velocity, w.u)

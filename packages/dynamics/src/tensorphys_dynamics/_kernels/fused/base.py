@@ -83,7 +83,7 @@ const int slot0 = k.slot_start.data[env], nc = k.count.data[env];
 const float* gravity_ = (const float*)&m.gravity.data[env];
 const V gravity = V{gravity_[0], gravity_[1], gravity_[2]};
 const float* com0 = (const float*)&m.link_com.data[link0];
-int fresh = s.fresh.data[env], root_synced = s.root_synced.data[env], known = 0, loaded = 0;
+int fresh = s.fresh.data[env], root_synced = s.root_synced.data[env], known = 0, loaded = 0, unblended = 0;
 V momentum = V{0, 0, 0}, spin_momentum = V{0, 0, 0}, shift = V{0, 0, 0}, origin = V{0, 0, 0};
 
 for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[env])[i];

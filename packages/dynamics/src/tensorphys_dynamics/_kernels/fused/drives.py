@@ -163,15 +163,18 @@ auto unblend_root = [&]() {
     for (int i = nv - 1; i >= 0; i--)
       for (int p = 0; p < depth_of(i); p++)
         w->force[tab(T_CHAIN + row_start(i) + p)] -= w->factor[row_start(i) + p] * w->force[i];
-    // the root is eliminated last, so that its part needs nothing of the joints
-    for (int i = 0; i < NR; i++) {
+    // the root is eliminated last, so that its part needs nothing of the joints; theirs is for the trail alone
+    for (int i = 0; i < nv; i++) {
       float value = w->force[i] * w->inverse_root[i] * w->inverse_root[i];
-      for (int p = 0; p < i; p++) value -= w->factor[row_start(i) + p] * w->force[p];
+      for (int p = 0; p < depth_of(i); p++)
+        value -= w->factor[row_start(i) + p] * w->force[tab(T_CHAIN + row_start(i) + p)];
       w->force[i] = value;
+      if (i >= NR) continue;
       w->free_v[i] += 0.5f * value;
       w->kick[i] += value;
     }
   }
+  unblended = 1;
   SYNC();
 };
 """

@@ -170,10 +170,29 @@ auto move_root = [&](V linear, V angular) {
 };
 """
 
+TRAIL = r"""
+// Where an array of the trail has the first of `count` values of this environment and substep.
+auto trail_row = [&](int substep, int count) {
+  return ((long long)substep * s.root_synced.shape[0] + env) * count;
+};
+// Positions and velocities of a substep, and its kick over its whole length; the velocity after the sweep comes to it.
+auto keep_substep = [&](int substep) {
+  const long long at = trail_row(substep, nv), q_at = trail_row(substep, nv - NR) - NR;
+  for (int i = lane; i < nv; i += G) {
+    y.velocity.data[at + i] = w->v[i];
+    y.velocity_change.data[at + i] = w->kick[i] - w->free_v[i] + (unblended && i >= NR ? w->force[i] : 0.0f);
+    if (i >= NR) y.dof_position.data[q_at + i] = w->q[i];
+  }
+  float* pose = (float*)&y.root_pose.data[trail_row(substep, 1)];
+  for (int i = lane; i < 7; i += G) pose[i] = w->root[i];
+  unblended = 0;
+};
+"""
+
 ADVANCE = r"""
 // Positions by the velocity after the biased pass; then the velocity reported, synchronised with the positions:
 // half a smooth kick more where nothing but smooth forces acted.
-auto advance = [&](bool moved, bool rubbed) {
+auto advance = [&](bool moved, bool rubbed, int substep) {
   if (moved) from_u_twice(w->drift, w->sine, w->u, w->cosine);
   else for (int i = lane; i < nv; i += G) w->sine[i] = w->cosine[i] = w->free_v[i];
   SYNC();
@@ -202,6 +221,7 @@ auto advance = [&](bool moved, bool rubbed) {
       const float bound = largest_speed(i);
       half = lesser(greater(half, -bound - w->cosine[i]), bound - w->cosine[i]);
     } else half = 0.0f;
+    y.velocity_change.data[trail_row(substep, nv) + i] += w->cosine[i];
     s.velocity_change.data[velocity0 + i] = w->cosine[i] - (w->v[i] - w->half_kick[i]);
     w->v[i] = w->cosine[i] + half;
     // a known momentum gives the synchronised root velocity; there is nothing to take back then

@@ -202,9 +202,10 @@ for (int substep = 0;; substep++) {
     break;
   }
   {SMOOTH}
+  keep_substep(substep);
   if (nc > 0 || (rows & 1)) to_u(w->free_v, w->u);
   {SWEEP}
-  advance(moved, rubbed);
+  advance(moved, rubbed, substep);
 }
 keep_contacts();
 """
@@ -304,6 +305,7 @@ def source(size: SizeClass) -> str:
             drives.UNBLEND,
             drives.DOF_FLAGS,
             motion.MOVE,
+            motion.TRAIL,
             motion.ADVANCE,
             contact_setup.CONTACT_COMMON,
             contact_setup.GEOMETRY,
@@ -335,6 +337,7 @@ def step_kernel(size: SizeClass) -> Any:
         s: StateData,
         c: ControlData,
         r: ContactRows,
+        y: StateData,
         spill_: wp.array[wp.float32],
     ): ...
 
@@ -354,6 +357,7 @@ def step_kernel(size: SizeClass) -> Any:
         s: StateData,
         c: ControlData,
         r: ContactRows,
+        y: StateData,
         spill: wp.array[wp.float32],
     ):
         thread = wp.tid()
@@ -371,6 +375,7 @@ def step_kernel(size: SizeClass) -> Any:
             s,
             c,
             r,
+            y,
             spill,
         )
 
