@@ -193,9 +193,13 @@ def test_080_quaternions_are_real_last(host, device, give):
     ):
         bodies.set_transforms(give([[0, 0, 1, *given]] * 2), None)
         np.testing.assert_allclose(host(bodies.get_transforms())[:, 3:], [kept] * 2, atol=1e-7)
-    with pytest.raises(tensorphys.DataError):
+
+    def refuse():
         bodies.set_transforms(give([[0, 0, 1, 0, 0, 0, 0]] * 2), None)
-        bodies.check()
+        bodies.check()  # what the host cannot see of device arrays is told here
+
+    with pytest.raises(tensorphys.DataError):
+        refuse()
 
 
 def test_082_velocity_of_the_centre_of_mass(host, measure, device, give):

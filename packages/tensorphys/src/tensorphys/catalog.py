@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -79,6 +80,21 @@ class Catalog:
             "spatial": _members(joints.spatial_tendon_articulation, count),
         }
         self._metatypes: dict[int, tuple[ArticulationLabels, ArticulationMetatype]] = {}
+
+    def holds_any(self, paths: Sequence[str]) -> bool:
+        """Whether a body, collider or joint of the simulation stands at one of some paths or, but for joints, below."""
+        from tensorphys_engine import PathError
+
+        tree, here, below = self.directory, set(paths), tuple(f"{path}/" for path in paths)
+        if any(path in here or path.startswith(below) for path in (*tree.link_paths, *tree.shape_paths)):
+            return True
+        for path in paths:
+            try:
+                if tree.lookup(path).joint is not None:
+                    return True
+            except PathError:
+                continue
+        return False
 
     def shapes(self, first_link: IntArray, link_count: IntArray) -> IntArray:
         """Simulated shapes of runs of links, by link, then in the order of the scene.

@@ -41,6 +41,7 @@ class Core:
         device: Warp device alias of the simulation.
         valid: Whether data may still be read and written.
         warnings: Whether ignored rows and prims are reported.
+        watch: What looks after prims that leave the stage; kept alive here.
         faults: Flags that kernels raise, see ``_kernels.rows``; int32, shape [2].
         principal_rotation: Principal axes of each link's inertia, quaternion xyzw, float64, shape [links, 4].
     """
@@ -56,6 +57,7 @@ class Core:
         self.device = str(simulation.device)
         self.valid = True
         self.warnings = True
+        self.watch: Any = None
         self.faults = wp.zeros(2, dtype=wp.int32, device=self.device)
         self._scratch: Any = None
         self._joint_frames: list[wp.array] | None = None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tensorphys.errors import FrontendError, MissingPackageError, StageSelectionError
 
 if TYPE_CHECKING:
+    from tensorphys.core import Core
     from tensorphys.simulation_view import SimulationView
     from tensorphys_scene import Scene
 
@@ -188,7 +190,24 @@ def _build(
     if replicate is not None:
         scene = tensorphys_scene.replicate(scene, replicate)
     simulation = tensorphys_engine.Simulation(scene, device=chosen, on_overflow=on_overflow)
-    return SimulationView(Core(simulation, frontend, conventions=conventions, stage=stage))
+    core = Core(simulation, frontend, conventions=conventions, stage=stage)
+    if stage is not None:
+        core.watch = _watch(core, stage)
+    return SimulationView(core)
+
+
+def _watch(core: Core, stage: Any) -> Any:
+    """Ends the use of all views once a simulated prim leaves the stage, for as long as the core lives."""
+    import tensorphys_usd
+
+    known = weakref.ref(core)
+
+    def removed(paths: Sequence[str]) -> None:
+        alive = known()
+        if alive is not None and alive.valid and alive.catalog.holds_any(paths):
+            alive.valid = False
+
+    return tensorphys_usd.StageWatch(stage, removed)
 
 
 def _device(frontend: Any, device: Any) -> str:
