@@ -13,7 +13,7 @@ class SolverSettings:
 
     Attributes:
         substeps: Substeps of a step. The default is that of ``solverPositionIterationCount``: small substeps of one
-            pass are stiffer than as many passes of one step [Macklin et al. 2019].
+            pass are stiffer than as many passes of one step [Macklin 2019].
         iterations: Passes over all constraints in a substep.
         relaxation: Part of the correction of a density that is applied. All densities are corrected at once, so the
             whole of it would overshoot.
