@@ -77,6 +77,23 @@ def test_limits_of_joints_without_limits(
     np.testing.assert_array_equal(arrays.host(view.get_dof_limits()), np.float32(expected))
 
 
+def test_properties_are_taken_from_the_simulation_device(legs: SimpleNamespace, arrays: Any) -> None:
+    """Data and indices from the device of the state, which on CUDA is not the one that getters answer on."""
+    expected = legs.host(legs.view.get_dof_stiffnesses())
+    wanted = np.arange(expected.size, dtype=np.float32).reshape(expected.shape) + 1
+    legs.view.set_dof_stiffnesses(arrays.make(wanted), arrays.rows([2, 0]))
+    expected[[0, 2]] = wanted[[0, 2]]
+    np.testing.assert_array_equal(legs.host(legs.view.get_dof_stiffnesses()), expected)
+    flags = np.zeros((4, 9), np.uint8)
+    flags[1] = 1
+    legs.view.set_disable_gravities(arrays.make(flags, np.uint8), None)
+    np.testing.assert_array_equal(legs.host(legs.view.get_disable_gravities()), flags)
+    masses = legs.host(legs.view.get_masses())
+    legs.view.set_masses(arrays.make(2 * masses), arrays.cpu.rows([3]))
+    masses[3] *= 2
+    np.testing.assert_array_equal(legs.host(legs.view.get_masses()), masses)
+
+
 def test_changed_properties_act(stages: SimpleNamespace, arrays: Any) -> None:
     """A drive's gains, its bound, armature and mass, each changed in one environment, between two steps."""
     stage = stages.Author.new(gravity=0.0)

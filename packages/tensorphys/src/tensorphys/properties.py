@@ -1,4 +1,4 @@
-"""The property group: constants of the model, read and written through CPU arrays.
+"""The property group: constants of the model, read through CPU arrays and written from arrays of any device.
 
 Values are converted in NumPy. A write sends the whole array of the model back, which is a copy on CUDA and
 nothing at all on the CPU, where the model's memory is written in place.
@@ -21,7 +21,7 @@ from tensorphys.rows import Rows
 from tensorphys_arrays import Buffer
 from tensorphys_spatial import inertia_rotate, principal_axes, quaternion_conjugate, quaternion_multiply
 
-__all__ = ["Properties"]
+__all__ = ["Properties", "in_host_memory"]
 
 Values = npt.NDArray[Any]
 _MATERIAL = ("static_friction", "dynamic_friction", "restitution")
@@ -29,8 +29,15 @@ _AVERAGE = 0  # tensorphys_scene.CombineMode
 _DTYPES = {"float32": wp.float32, "uint8": wp.uint8}
 
 
+def in_host_memory(data: Any) -> Any:
+    """Arrays of Warp and tensors of torch in host memory, whatever device they lie on; all else as it is."""
+    if isinstance(data, wp.array):
+        return data if data.device.is_cpu else wp.array(data.numpy(), dtype=data.dtype, device="cpu")
+    return data.cpu() if getattr(data, "is_cuda", False) else data
+
+
 class Properties:
-    """Reads and writes properties of the rows of one view.
+    """Reads and writes properties of the rows of one view. Setters take data and indices from any device.
 
     Args:
         core: What all views share.
@@ -69,14 +76,14 @@ class Properties:
         slots = self._rows.layout.slots[field.slots]
         shape = (*slots.shape, max(field.width, 1))
         values = frontend.as_input(
-            data,
+            in_host_memory(data),
             dtype=_DTYPES[field.dtype],
             element_count=math.prod(shape),
             device="cpu",
             what=f"{what}(data)",
             shape=shape,
         ).numpy()
-        rows = self._core.indices(indices, len(slots), "cpu", f"{what}(indices)").numpy()
+        rows = self._core.indices(in_host_memory(indices), len(slots), "cpu", f"{what}(indices)").numpy()
         slots, values = slots[rows], values[rows]
         present = slots >= 0
         if present.any():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tensorphys.absent import RIGID_BODY_ABSENT
 from tensorphys.body_properties import BodyPropertyView
 from tensorphys.fields import RIGID_BODY_FIELDS
+from tensorphys.properties import in_host_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,10 +97,10 @@ class RigidBodyView(BodyPropertyView):
         """Wake sleeping bodies. No body of this simulation sleeps, so that there is nothing to do.
 
         Args:
-            indices: Rows on the CPU, ``None`` for all.
+            indices: Rows on any device, ``None`` for all.
         """
         rows = self._rows("wake_up")
-        self._core.indices(indices, rows.count, "cpu", "RigidBodyView.wake_up(indices)")
+        self._core.indices(in_host_memory(indices), rows.count, "cpu", "RigidBodyView.wake_up(indices)")
 
     # Inputs.
 
