@@ -17,11 +17,11 @@ from tensorphys_dynamics._kernels import (
     rows,
     skyline,
     smooth,
-    sweep,
     targets,
 )
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
 from tensorphys_dynamics._kernels.finish import finish_step
+from tensorphys_dynamics._kernels.sweep_kernel import sweep_kernel
 from tensorphys_dynamics.direct import create_skyline
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.fused import FusedStep, supports
@@ -102,6 +102,7 @@ class Solver:
         self._skyline, self._newton, self._direct = create_skyline(
             model, self._slots if self.path == "generic" else 0
         )
+        self._sweep = sweep_kernel(self.joints.block_count > 0, self._direct)
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
         self.launch_count = 0
@@ -169,7 +170,7 @@ class Solver:
             inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
             outputs = [state, scratch, self._rows, self.joints.rows, self._skyline, self._newton]
             inputs.append(self.joints.tables)
-            self._launch(sweep.sweep_environment, m.environment_count, inputs, outputs)
+            self._launch(self._sweep, m.environment_count, inputs, outputs)
             if self.joints.block_count:
                 j = self.joints
                 inputs = [m.tables, state, j.tables, j.parameters, *timing, int(substep == 0)]

@@ -1,4 +1,4 @@
-"""The sweep over all rows of an environment: drive bounds, contacts with friction, joint limits.
+"""Solves of single rows in the sweep over an environment: drive bounds, contacts with friction, joint limits.
 
 Projected Gauss–Seidel in u over small substeps, warm started, one pass each [Macklin et al. 2019]. A pass with
 position bias gives the velocity that positions move by; passes without bias then take the velocity of the position
@@ -16,14 +16,9 @@ from tensorphys_dynamics._kernels.arrays import (
     Tables,
 )
 from tensorphys_dynamics._kernels.ball_rows import apply_ball, solve_ball_limit
-from tensorphys_dynamics._kernels.collisions import collide_pairs
 from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
-from tensorphys_dynamics._kernels.joint_arrays import JointRows, JointTables
-from tensorphys_dynamics._kernels.joint_solve import joint_pass, warm_joints
-from tensorphys_dynamics._kernels.newton import NewtonData, solve_contacts
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
-from tensorphys_dynamics._kernels.skyline import Skyline
 
 wp.set_module_options({"enable_backward": False})
 
@@ -37,8 +32,6 @@ LIMIT_TURNS = wp.constant(100)
 SETTLED = wp.constant(2.0e-8)
 # A joint that starts outside of its limits returns at this rate [1/s].
 RECOVERY = wp.constant(10.0)
-# Contacts solved at once take turns with limits and joints this often.
-ROUNDS = wp.constant(4)
 UNREACHED = wp.constant(1.0e30)
 
 
@@ -277,191 +270,75 @@ def limit_passes(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: f
 
 
 @wp.func
-def dof_pass(
-    t: Tables,
-    m: ModelData,
-    s: StateData,
-    w: Scratch,
-    environment: int,
-    h: float,
-    kind_of_row: int,
-    biased: int,
-):
-    """Solve all drive rows (2) or limit rows (1) of an environment; returns how many limits bear a load."""
-    active = int(0)
-    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
-        kind = t.articulation_type[a]
-        if kind_of_row == 1:
-            active += limit_passes(t, m, s, w, a, h, biased)
-        else:
-            for i in range(t.type_root[kind], t.type_velocities[kind]):
-                if (w.dof_row_flag[t.articulation_velocity[a] + i] & 2) == 2:
-                    solve_slack(t, w, a, i, h)
-    return active
+def slack_pass(t: Tables, w: Scratch, a: int, h: float):
+    """Solve all drive rows of an articulation."""
+    kind = t.articulation_type[a]
+    for i in range(t.type_root[kind], t.type_velocities[kind]):
+        if (w.dof_row_flag[t.articulation_velocity[a] + i] & 2) == 2:
+            solve_slack(t, w, a, i, h)
 
 
 @wp.func
-def warm_start(
-    t: Tables,
-    m: ModelData,
-    s: StateData,
-    w: Scratch,
-    k: ContactData,
-    r: ContactRows,
-    environment: int,
-    h: float,
-):
-    """Start from the impulses of the last substep."""
-    start = k.slot_start[environment]
-    for slot in range(start, start + k.count[environment]):
-        apply_contact(t, w, r, slot, r.impulse[slot])
-    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
-        kind = t.articulation_type[a]
-        for i in range(t.type_root[kind], t.type_velocities[kind]):
-            index = t.articulation_velocity[a] + i
-            dof = t.articulation_dof[a] + i - t.type_root[kind]
-            if (w.dof_row_flag[index] & 1) == 1:
-                impulse = h * s.dof_limit_force[dof]
-                w.dof_limit_impulse[index] = impulse
-                apply_dof(t, w, a, i, impulse)
-            if (w.dof_row_flag[index] & 16) == 16:
-                impulse = h * s.dof_limit_force[dof]
-                w.dof_limit_impulse[index] = impulse
-                apply_ball(t, m, w, a, i, impulse)
-            if (w.dof_row_flag[index] & 8) == 8:
-                impulse = start_friction(m, s, w, dof, index, h)
-                w.dof_friction_impulse[index] = impulse
-                apply_dof(t, w, a, i, impulse)
+def warm_dofs(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float):
+    """Start limits and friction of an articulation from the impulses of the last substep."""
+    kind = t.articulation_type[a]
+    for i in range(t.type_root[kind], t.type_velocities[kind]):
+        index = t.articulation_velocity[a] + i
+        dof = t.articulation_dof[a] + i - t.type_root[kind]
+        if (w.dof_row_flag[index] & 1) == 1:
+            impulse = h * s.dof_limit_force[dof]
+            w.dof_limit_impulse[index] = impulse
+            apply_dof(t, w, a, i, impulse)
+        if (w.dof_row_flag[index] & 16) == 16:
+            impulse = h * s.dof_limit_force[dof]
+            w.dof_limit_impulse[index] = impulse
+            apply_ball(t, m, w, a, i, impulse)
+        if (w.dof_row_flag[index] & 8) == 8:
+            impulse = start_friction(m, s, w, dof, index, h)
+            w.dof_friction_impulse[index] = impulse
+            apply_dof(t, w, a, i, impulse)
 
 
 @wp.func
-def keep_dof_loads(t: Tables, m: ModelData, s: StateData, w: Scratch, environment: int, h: float):
-    """Keep limit forces and saturations for the next substep, and note which articulations bear a load."""
-    for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
-        kind = t.articulation_type[a]
-        for i in range(t.type_root[kind], t.type_velocities[kind]):
-            index = t.articulation_velocity[a] + i
-            dof = t.articulation_dof[a] + i - t.type_root[kind]
-            flag = w.dof_row_flag[index]
-            s.dof_limit_force[dof] = w.dof_limit_impulse[index] / h
-            if w.dof_limit_impulse[index] != 0.0:
+def keep_dof_loads(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float):
+    """Keep limit forces and saturations of an articulation for the next substep, and note whether it bears a load."""
+    kind = t.articulation_type[a]
+    for i in range(t.type_root[kind], t.type_velocities[kind]):
+        index = t.articulation_velocity[a] + i
+        dof = t.articulation_dof[a] + i - t.type_root[kind]
+        flag = w.dof_row_flag[index]
+        s.dof_limit_force[dof] = w.dof_limit_impulse[index] / h
+        if w.dof_limit_impulse[index] != 0.0:
+            w.loaded[a] = 1
+        v = float(0.0)
+        if (flag & 12) != 0:
+            v = dof_velocity(t, w, a, i)
+        if (flag & 8) == 8:
+            keep_friction(m, s, w, dof, index, v, h)
+            # forces inside an articulation that joints beside its tree hold are no kick that could be halved
+            if w.dof_friction_impulse[index] != 0.0:
+                w.loaded[a] = wp.max(w.loaded[a], w.coupled[a])
+                w.rubbed[a] = 1 - w.coupled[a]
+        if (flag & 2) == 2 and w.dof_slack_impulse[index] != 0.0:
+            s.dof_saturation[dof] = wp.where(
+                w.dof_slack_impulse[index] < 0.0, LOADED_SATURATION, -LOADED_SATURATION
+            )
+        elif (flag & 4) == 4:
+            force = w.drive_force[index] - w.drive_gain[index] * (v - w.free_velocity[index])
+            if wp.abs(force) < w.drive_bound[index]:
+                s.dof_saturation[dof] = 0
+
+
+@wp.func
+def add_load(w: Scratch, k: ContactData, r: ContactRows, slot: int):
+    """Add the impulse of a contact to that of the step, and note which articulations bear a load."""
+    impulse = r.impulse[slot]
+    if impulse[0] > 0.0:
+        n = k.normal[slot]
+        t1 = r.tangent[slot]
+        r.total[slot] = r.total[slot] + n * impulse[0] + t1 * impulse[1] + wp.cross(n, t1) * impulse[2]
+        r.normal_total[slot] = r.normal_total[slot] + impulse[0]
+        for end in range(2):
+            a = r.ends[2 * slot + end][3]
+            if a >= 0:
                 w.loaded[a] = 1
-            if (flag & 8) == 8:
-                keep_friction(m, s, w, dof, index, dof_velocity(t, w, a, i), h)
-                # forces inside an articulation that joints beside its tree hold are no kick that could be halved
-                if w.dof_friction_impulse[index] != 0.0:
-                    w.loaded[a] = wp.max(w.loaded[a], w.coupled[a])
-                    w.rubbed[a] = 1 - w.coupled[a]
-            if (flag & 2) == 2 and w.dof_slack_impulse[index] != 0.0:
-                s.dof_saturation[dof] = wp.where(
-                    w.dof_slack_impulse[index] < 0.0, LOADED_SATURATION, -LOADED_SATURATION
-                )
-            elif (flag & 4) == 4:
-                v = dof_velocity(t, w, a, i)
-                force = w.drive_force[index] - w.drive_gain[index] * (v - w.free_velocity[index])
-                if wp.abs(force) < w.drive_bound[index]:
-                    s.dof_saturation[dof] = 0
-
-
-@wp.func
-def copy_u(t: Tables, w: Scratch, environment: int):
-    """The velocity that positions move by is the one after the biased pass."""
-    first = t.environment_articulation[environment]
-    last = t.environment_articulation[environment + 1]
-    for i in range(t.articulation_velocity[first], t.articulation_velocity[last]):
-        w.u_drift[i] = w.u[i]
-
-
-@wp.func
-def newton_pass(
-    t: Tables,
-    m: ModelData,
-    s: StateData,
-    w: Scratch,
-    k: ContactData,
-    r: ContactRows,
-    jt: JointTables,
-    jr: JointRows,
-    z: Skyline,
-    x: NewtonData,
-    environment: int,
-    h: float,
-    biased: int,
-):
-    """Solve all contacts at once, limits and joints after them, and again while these bear a load."""
-    start = k.slot_start[environment]
-    for slot in range(start, start + k.count[environment]):
-        x.target[slot] = contact_target(r, slot, h, biased)
-    joints = jt.environment_row[environment + 1] - jt.environment_row[environment]
-    for attempt in range(ROUNDS):
-        solve_contacts(t, m, w, k, r, z, x, environment, h)
-        limits = dof_pass(t, m, s, w, environment, h, 1, biased)
-        joint_pass(t, w, jt, jr, environment, biased)
-        if limits + joints == 0:
-            break
-
-
-@wp.kernel
-def sweep_environment(
-    t: Tables,
-    m: ModelData,
-    k: ContactData,
-    bounce_threshold: wp.array[wp.float32],
-    time_step: wp.array[wp.float32],
-    substeps: wp.int32,
-    relaxations: wp.int32,
-    jt: JointTables,
-    # outputs
-    s: StateData,
-    w: Scratch,
-    r: ContactRows,
-    jr: JointRows,
-    z: Skyline,
-    x: NewtonData,
-):
-    """One pass over the rows of an environment, and passes without bias."""
-    environment = wp.tid()
-    h = time_step[0] / float(substeps)
-    start = k.slot_start[environment]
-    count = k.count[environment]
-    warm_start(t, m, s, w, k, r, environment, h)
-    dof_pass(t, m, s, w, environment, h, 2, 1)
-    warm_joints(t, w, jt, jr, environment)
-    passes = int(0)
-    direct = z.used[environment]
-    for stage in range(2):
-        biased = 1 - stage
-        joint_pass(t, w, jt, jr, environment, biased)
-        if stage == 0 and direct == 1:
-            collide_pairs(t, w, k, r, x, environment, h, bounce_threshold[0])
-        turns = wp.where(stage == 0, 1, passes + relaxations)
-        turn = int(0)
-        while turn < turns:
-            if direct == 1:
-                newton_pass(t, m, s, w, k, r, jt, jr, z, x, environment, h, biased)
-            else:
-                repeats = contact_pass(t, m, w, k, r, environment, h, biased)
-                dof_pass(t, m, s, w, environment, h, 1, biased)
-                joint_pass(t, w, jt, jr, environment, biased)
-                if stage == 0 and turn == 0:
-                    passes = repeats
-                    turns += repeats
-            turn += 1
-        if stage == 0:
-            copy_u(t, w, environment)
-            threshold = wp.where(direct == 1, UNREACHED, bounce_threshold[0])
-            for i in range(count):
-                move_contact(t, w, k, r, start + i, h, threshold)
-    for i in range(count):
-        slot = start + i
-        impulse = r.impulse[slot]
-        if impulse[0] > 0.0:
-            n = k.normal[slot]
-            t1 = r.tangent[slot]
-            r.total[slot] = r.total[slot] + n * impulse[0] + t1 * impulse[1] + wp.cross(n, t1) * impulse[2]
-            r.normal_total[slot] = r.normal_total[slot] + impulse[0]
-            for end in range(2):
-                a = r.ends[2 * slot + end][3]
-                if a >= 0:
-                    w.loaded[a] = 1
-    keep_dof_loads(t, m, s, w, environment, h)
