@@ -49,6 +49,12 @@ class Arrays:
             array = array.cpu()
         return np.array(array if self.name == "numpy" else array.numpy())
 
+    def device_of(self, array: Any) -> str:
+        """Where an array lies, named as `device` is; the library of the array must be this one."""
+        kind = type(array).__module__.partition(".")[0]
+        assert kind == self.name, f"an array of {kind}"
+        return "cpu" if self.name == "numpy" else str(array.device)
+
     def data_pointer(self, array: Any) -> int:
         if self.name == "torch":
             return array.data_ptr()

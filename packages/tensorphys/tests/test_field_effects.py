@@ -208,5 +208,8 @@ def test_a_setter_refuses_what_is_no_data_for_it(
         with pytest.raises(TypeError, match="not cast"):
             setter(arrays.make(wanted, np.float64), arrays.rows([0]))
     if arrays.device != "cpu":
-        with pytest.raises(ValueError, match="device"):
+        elsewhere = f"expected an array on {arrays.device}, given one on cpu"
+        with pytest.raises(ValueError, match=f"{name}: {elsewhere}"):
             setter(arrays.cpu.make(wanted, field.dtype), arrays.rows([0]))
+        with pytest.raises(ValueError, match=rf"set_{field.name}\(indices\): {elsewhere}"):
+            setter(arrays.make(wanted, field.dtype), arrays.cpu.rows([0]))

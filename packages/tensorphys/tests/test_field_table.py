@@ -31,11 +31,19 @@ def world(stages: SimpleNamespace, arrays: Any) -> SimpleNamespace:
             name = f"physxDrivePerformanceEnvelope:{instance}:maxActuatorVelocity"
             prim.CreateAttribute(name, Sdf.ValueTypeNames.Float).Set(1e5)
 
+        raft = f"{path}/raft"
+        stage.xform(raft)
+        stage.body(f"{raft}/base", (0, 5, 3), mass=2.0)
+        stage.body(f"{raft}/arm", (0.5, 5, 3), mass=0.5, com=(0.2, 0, 0))
+        stage.joint(f"{raft}/hinge", "revolute", f"{raft}/base", f"{raft}/arm", axis="Y", at0=(0.5, 0, 0))
+        stage.articulation(f"{raft}/base")
+
     stage = stages.Author.new()
     stage.environments(COUNT, fill)
     sim = stages.view(arrays, stage, environments="/envs/*")
     return SimpleNamespace(
         articulation=sim.create_articulation_view("/envs/*/cartpole"),
+        raft=sim.create_articulation_view("/envs/*/raft/base"),
         body=sim.create_rigid_body_view("/envs/*/ball"),
         arrays=arrays,
     )
@@ -81,6 +89,7 @@ def test_field(world: SimpleNamespace, kind: str, field: Field) -> None:
     first = get()
     assert tuple(first.shape) == field.shape(COUNT, items)
     assert arrays.host(first).dtype == np.dtype(field.dtype)
+    assert arrays.device_of(first) == arrays.device
     pointer = arrays.data_pointer(first)
     again = get()
     assert again is first
@@ -105,6 +114,51 @@ def test_field(world: SimpleNamespace, kind: str, field: Field) -> None:
     # A buffer that was handed out is the user's: writing into it changes nothing until it is set.
     arrays.clear(get())
     np.testing.assert_allclose(arrays.host(get()), expected, rtol=2e-6, atol=1e-7)
+
+
+QUANTITY_SHAPES = {
+    "jacobians": {"cartpole": (2, 6, 2), "raft": (2, 6, 7)},
+    "generalized_mass_matrices": {"cartpole": (2, 2), "raft": (7, 7)},
+    "mass_matrices": {"cartpole": (2, 2), "raft": (1, 1)},
+    "gravity_compensation_forces": {"cartpole": (2,), "raft": (7,)},
+    "coriolis_and_centrifugal_compensation_forces": {"cartpole": (2,), "raft": (7,)},
+    "generalized_gravity_forces": {"cartpole": (2,), "raft": (1,)},
+    "coriolis_and_centrifugal_forces": {"cartpole": (2,), "raft": (1,)},
+    "articulation_mass_center": {"cartpole": (3,), "raft": (3,)},
+    "articulation_centroidal_momentum": {"raft": (6, 8)},
+}
+
+
+def test_the_table_of_quantities_is_whole() -> None:
+    assert set(QUANTITY_SHAPES) == set(ARTICULATION_QUANTITIES)
+
+
+@pytest.mark.parametrize(
+    ("robot", "name"), [(robot, name) for name, shapes in QUANTITY_SHAPES.items() for robot in shapes]
+)
+def test_quantity(world: SimpleNamespace, robot: str, name: str) -> None:
+    """Shape, type, device and identity of what is evaluated; where the state changes, it does."""
+    view, arrays = getattr(world, "articulation" if robot == "cartpole" else robot), world.arrays
+    get = getattr(view, f"get_{name}")
+    view.set_dof_positions(arrays.make(np.full((COUNT, view.max_dofs), 0.1)), None)
+    view.set_dof_velocities(arrays.make(np.full((COUNT, view.max_dofs), 0.5)), None)
+    first = get()
+    assert tuple(first.shape) == (COUNT, *QUANTITY_SHAPES[name][robot])
+    assert arrays.host(first).dtype == np.float32
+    assert arrays.device_of(first) == arrays.device
+    assert get() is first
+    before = arrays.host(first)
+    assert np.isfinite(before).all()
+    positions = np.full((COUNT, view.max_dofs), 0.1, np.float32)
+    positions[1] = 0.6
+    view.set_dof_positions(arrays.make(positions), arrays.rows([1]))
+    view.set_dof_velocities(arrays.make(4 * positions), arrays.rows([1]))
+    after = arrays.host(get())
+    np.testing.assert_array_equal(after[[0, 2, 3]], before[[0, 2, 3]])
+    # one joint alone: its inertia does not depend on its angle, and a raft has no weight of its own on its joint
+    same = {"mass_matrices", "generalized_gravity_forces", "coriolis_and_centrifugal_forces"}
+    if robot == "cartpole" or name not in same:
+        assert (after[1] != before[1]).any()
 
 
 @pytest.mark.parametrize(
