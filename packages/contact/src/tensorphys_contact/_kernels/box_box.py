@@ -1,19 +1,27 @@
 """Boxes against boxes: separating axes, then face clipping or an edge pair.
 
 The fifteen axes of [Gottschalk et al. 1996], normalised, computed in the frame of the
-larger box. Faces are preferred to edges, and the frame box to the other, by a small
-part of the least half extent, so that resting boxes keep their manifold.
+larger box. Faces are preferred to edges, and the frame box to the other, by a small part of the
+size, so that resting boxes keep their manifold and boxes that meet at their edges their normal.
 """
 
 import warp as wp
 
 from .box_clip import clip_faces
 from .box_edges import column, nearest_corners, nearest_edges, support_edges
-from .gather import pair_rotation, relative_pose, spheres_apart, store_point
+from .gather import pair_rotation, relative_frame, spheres_apart, store_point
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 PREFERENCE = wp.constant(2.0e-5)
+# Of face axes that separate alike, to this part of the diameter of the smaller box, the first is
+# taken, those of the frame box before those of the other: where two edges meet, rounding would
+# else choose anew at every step. Edges nearer than this to each other have no direction.
+TIE = wp.constant(5.0e-6)
+# Angle from a face within which an edge axis may be deeper by less than rounding [rad].
+BESIDE_FACE = wp.constant(0.1)
+# Two normals nearer than this are one [rad].
+ONE_DIRECTION = wp.constant(7.0e-5)
 # Rounding of a projected extent, in extents.
 NOISE = wp.constant(2.0e-7)
 # Sine below which two edges count as parallel; the faces then decide.
@@ -28,23 +36,33 @@ def absolute(v: wp.vec3) -> wp.vec3:
 
 
 @wp.func
-def best_faces(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3):
-    """Largest separation over the faces of each box: (s_f, axis_f, s_o, axis_o)."""
-    s_f = float(-wp.inf)
-    s_o = float(-wp.inf)
-    axis_f = int(0)
-    axis_o = int(0)
+def best_faces(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, tie: float):
+    """Face of each box that separates most, the first of those within a tie.
+
+    Returns:
+        Separation and axis on f, on o, and the largest separation of all.
+    """
+    face_f = wp.vec3()
+    face_o = wp.vec3()
     for k in range(3):
         row = wp.vec3(r[k, 0], r[k, 1], r[k, 2])
-        s = wp.abs(t[k]) - half_f[k] - wp.dot(absolute(row), half_o)
-        if s > s_f:
-            s_f = s
-            axis_f = k
-        s = wp.abs(wp.dot(column(r, k), t)) - half_o[k] - wp.dot(absolute(column(r, k)), half_f)
-        if s > s_o:
-            s_o = s
-            axis_o = k
-    return s_f, axis_f, s_o, axis_o
+        face_f[k] = wp.abs(t[k]) - half_f[k] - wp.dot(absolute(row), half_o)
+        face_o[k] = wp.abs(wp.dot(column(r, k), t)) - half_o[k] - wp.dot(absolute(column(r, k)), half_f)
+    axis_f = first_of_most(face_f, tie)
+    axis_o = first_of_most(face_o, tie)
+    return face_f[axis_f], axis_f, face_o[axis_o], axis_o, wp.max(wp.max(face_f), wp.max(face_o))
+
+
+@wp.func
+def first_of_most(v: wp.vec3, tie: float) -> int:
+    """First component that is the largest to within a tie."""
+    bar = wp.max(v) - tie
+    axis = int(2)
+    if v[0] >= bar:
+        axis = 0
+    elif v[1] >= bar:
+        axis = 1
+    return axis
 
 
 @wp.func
@@ -136,10 +154,40 @@ def deepest_pair(
         inside = inside and wp.length(p_o - p_f) - separation < PREFERENCE * wp.min(half_f)
     if s > 0.0 and not inside:
         p_f, p_o, name = nearest_edges(r, t, half_f, half_o)
-        p_f, p_o, name = nearest_corners(r, t, half_f, half_o, p_f, p_o, name)
-        separation = wp.length(p_o - p_f)
-        normal = (p_o - p_f) / wp.max(separation, 1.0e-30)
+        p_f, p_o, normal, name = nearest_corners(r, t, half_f, half_o, p_f, p_o, name)
+        separation = wp.dot(normal, p_o - p_f)
     return p_f, separation, normal, name
+
+
+@wp.func
+def corner_along(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, n: wp.vec3, on_f: bool):
+    """Deepest corner of the box that does not have the face of normal ``n``: point on f, and a name."""
+    back = wp.transpose(r) * n
+    p = t - r * signed(half_o, back)
+    name = 160 + octant(-back)
+    if on_f:
+        reach = wp.dot(absolute(n), half_f)
+        p = p - n * (wp.dot(n, p) - reach)
+    else:
+        p = signed(half_f, n)
+        name = 168 + octant(n)
+    return p, name
+
+
+@wp.func
+def signed(half: wp.vec3, d: wp.vec3) -> wp.vec3:
+    """Corner of a box farthest along a direction."""
+    return wp.vec3(
+        wp.where(d[0] < 0.0, -half[0], half[0]),
+        wp.where(d[1] < 0.0, -half[1], half[1]),
+        wp.where(d[2] < 0.0, -half[2], half[2]),
+    )
+
+
+@wp.func
+def octant(d: wp.vec3) -> int:
+    """Number of the signs of a direction, x lowest."""
+    return wp.where(d[0] < 0.0, 0, 1) + wp.where(d[1] < 0.0, 0, 2) + wp.where(d[2] < 0.0, 0, 4)
 
 
 @wp.func
@@ -158,35 +206,49 @@ def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limi
     names = wp.vec4i(-1, -1, -1, -1)
     normal = wp.vec3()
     last = wp.vec3()
-    s_f, axis_f, s_o, axis_o = best_faces(r, t, half_f, half_o)
-    least = wp.min(wp.min(half_f), wp.min(half_o))
-    band = PREFERENCE * least
+    tie = 2.0 * TIE * wp.min(wp.length(half_f), wp.length(half_o))
+    band = wp.max(PREFERENCE * wp.min(wp.min(half_f), wp.min(half_o)), tie)
     noise = NOISE * (wp.max(half_f) + wp.max(half_o))
-    face = wp.max(s_f, s_o)
+    s_f, axis_f, s_o, axis_o, face = best_faces(r, t, half_f, half_o, tie)
     if face < limit:
         on_f = s_f >= s_o - band - noise
         s, code, axis_normal = best_edges(r, t, half_f, half_o, face)
         deepest = float(wp.inf)
+        along = s
         if code < 0 or s <= face + band:
             points, names, normal = face_points(
                 r, t, half_f, half_o, on_f, wp.where(on_f, axis_f, axis_o), limit
             )
             if names[3] < 0:
                 # Nothing of the incident face lies over this face; the other box's may.
+                on_f = not on_f
                 points, names, normal = face_points(
-                    r, t, half_f, half_o, not on_f, wp.where(on_f, axis_o, axis_f), limit
+                    r, t, half_f, half_o, on_f, wp.where(on_f, axis_f, axis_o), limit
                 )
+            along = wp.where(on_f, s_f, s_o)
             for k in range(4):
                 if names[k] >= 0:
                     deepest = wp.min(deepest, points[k, 3])
         last = normal
-        if deepest > s + band + noise:
-            if code < 0 and s <= 0.0:
+        if code >= 0 or deepest > along + 0.25 * noise:
+            beside = code < 0 and s <= 0.0
+            if beside:
                 # The corner that a face is deepest at hangs over its side: the best edges then.
                 _s, code, axis_normal = best_edges(r, t, half_f, half_o, -wp.inf)
             p_f, separation, way, name = deepest_pair(r, t, half_f, half_o, code, axis_normal, s)
-            if separation < wp.min(limit, deepest - band):
-                points, names = with_last(points, names)
+            angle = wp.length(way - normal)
+            worse = separation < along - noise or (beside and angle > BESIDE_FACE)
+            if worse and deepest < wp.inf:
+                # No axis of less separation than the face: by rounding alone its corner is not over it.
+                p_f, name = corner_along(r, t, half_f, half_o, normal, on_f)
+                separation = along
+                way = normal
+                angle = 0.0
+            missed = separation < deepest - band
+            # A face that separates as well stands in for a direction that rounding decides.
+            turned = angle > ONE_DIRECTION and wp.abs(separation) > tie
+            if separation < limit and (missed or turned):
+                points, names = with_last(points, names, not missed)
                 names[3] = EDGE_FEATURE + name
                 last = way
                 for k in range(3):
@@ -196,12 +258,21 @@ def box_manifold(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, limi
 
 
 @wp.func
-def with_last(points: wp.mat44, names: wp.vec4i):
-    """Free the last row: rows move down by one, the shallowest of four is given up."""
+def with_last(points: wp.mat44, names: wp.vec4i, instead: bool):
+    """Free the last row, the rows before it move down.
+
+    Args:
+        instead: Give up the deepest row; else the shallowest of four.
+    """
     drop = int(0)
-    if names[0] >= 0:
-        for k in range(1, 4):
-            if points[k, 3] > points[drop, 3]:
+    if instead:
+        drop = 3
+    if names[0] >= 0 or instead:
+        for k in range(4):
+            sooner = points[k, 3] > points[drop, 3]
+            if instead:
+                sooner = points[k, 3] < points[drop, 3]
+            if names[k] >= 0 and sooner:
                 drop = k
     moved = points
     named = names
@@ -246,13 +317,9 @@ def collide_boxes(
     local_f = local_pose[item[2]]
     local_o = local_pose[item[3]]
     limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
-    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
-    t = wp.transform_get_translation(x)
-    q = wp.transform_get_rotation(x)
+    r, t, q = relative_frame(shape_body[f], shape_body[o], local_f, local_o, body_pose)
     count = int(0)
-    points, names, face_normal, last_normal = box_manifold(
-        wp.quat_to_matrix(q), t, shape_size[f], shape_size[o], limit
-    )
+    points, names, face_normal, last_normal = box_manifold(r, t, shape_size[f], shape_size[o], limit)
     q_f = pair_rotation(shape_body[f], body_pose, local_f)
     for k in range(4):
         if names[k] >= 0:

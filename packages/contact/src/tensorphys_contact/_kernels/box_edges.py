@@ -8,6 +8,10 @@ from .rounded_box import clamp_to_box
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 
+INNER_F = wp.constant(1 << 8)
+INNER_O = wp.constant(1 << 9)
+
+
 @wp.func
 def column(m: wp.mat33, j: int) -> wp.vec3:
     """Column j of a matrix."""
@@ -52,8 +56,14 @@ def nearest_parameters(a: wp.vec3, b: wp.vec3, w: wp.vec3, half_a: float, half_b
 
 @wp.func
 def nearest_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3):
-    """Nearest points over all pairs of edges: (point on f, point on o, names)."""
+    """Nearest points over all pairs of edges: point on f, point on o, name.
+
+    The name is that of the edges, with ``INNER_F`` and ``INNER_O`` where the point is none of
+    the ends of its edge.
+    """
     best = float(wp.inf)
+    most = int(-1)
+    tie = 1.0e-7 * (wp.max(half_f) + wp.max(half_o))
     p_f = wp.vec3()
     p_o = wp.vec3()
     names = int(0)
@@ -71,11 +81,17 @@ def nearest_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3):
             q_f = c_f + a * at[0]
             q_o = c_o + b * at[1]
             d = wp.length(q_o - q_f)
-            if d < best:
+            inner_f = wp.abs(at[0]) < half_f[i]
+            inner_o = wp.abs(at[1]) < half_o[j]
+            inner = wp.where(inner_f, 1, 0) + wp.where(inner_o, 1, 0)
+            # An end is nearest only where no edge through it is nearer further on; as well to rounding
+            # is then not nearest.
+            if d < best - tie or (d < best + tie and inner > most):
                 best = d
+                most = inner
                 p_f = q_f
                 p_o = q_o
-                names = m * 12 + k
+                names = m * 12 + k + wp.where(inner_f, INNER_F, 0) + wp.where(inner_o, INNER_O, 0)
     return p_f, p_o, names
 
 
@@ -110,29 +126,62 @@ def support_edges(r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, cod
 def nearest_corners(
     r: wp.mat33, t: wp.vec3, half_f: wp.vec3, half_o: wp.vec3, p_f: wp.vec3, p_o: wp.vec3, names: int
 ):
-    """Nearest points of two boxes apart, given the nearest points of their edges.
+    """Nearest points of two boxes apart and the unit vector between them.
 
-    What edges do not hold is a corner over a face.
+    Given are the nearest points of their edges; what edges do not hold is a corner over a face.
     """
     best = wp.length(p_o - p_f)
+    tie = 1.0e-7 * (wp.max(half_f) + wp.max(half_o))
     at_f = p_f
     at_o = p_o
-    found = names
+    way = between_edges(r, p_o - p_f, names)
+    found = names & 255
     for c in range(8):
         corner = t + r * box_corner(half_o, c)
         onto = clamp_to_box(corner, half_f)
         d = wp.length(corner - onto)
-        if d < best:
+        if d < best + tie and over_face(corner - onto):
             best = d
             at_f = onto
             at_o = corner
+            way = wp.normalize(corner - onto)
             found = 144 + c
-        corner = box_corner(half_f, c)
-        onto = t + r * clamp_to_box(wp.transpose(r) * (corner - t), half_o)
+        corner = wp.transpose(r) * (box_corner(half_f, c) - t)
+        onto = clamp_to_box(corner, half_o)
         d = wp.length(corner - onto)
-        if d < best:
+        if d < best + tie and over_face(corner - onto):
             best = d
-            at_f = corner
-            at_o = onto
+            at_f = box_corner(half_f, c)
+            at_o = t + r * onto
+            way = r * wp.normalize(onto - corner)
             found = 152 + c
-    return at_f, at_o, found
+    return at_f, at_o, way, found
+
+
+@wp.func
+def over_face(d: wp.vec3) -> bool:
+    """Whether a point lies over a face of a box, given where it lies from the nearest point."""
+    return wp.where(d[0] != 0.0, 1, 0) + wp.where(d[1] != 0.0, 1, 0) + wp.where(d[2] != 0.0, 1, 0) == 1
+
+
+@wp.func
+def between_edges(r: wp.mat33, d: wp.vec3, name: int) -> wp.vec3:
+    """Unit vector along ``d`` between nearest points of edges, across those that they lie within.
+
+    Near each other the points alone leave it to their rounding.
+    """
+    way = d
+    on_f = (name & INNER_F) != 0
+    on_o = (name & INNER_O) != 0
+    i = (name & 255) // 48
+    a = wp.vec3()
+    a[i] = 1.0
+    b = column(r, ((name & 255) % 12) // 4)
+    n = wp.cross(a, b)
+    if on_f and on_o and wp.length_sq(n) > 1.0e-7:
+        way = wp.where(wp.dot(n, d) < 0.0, -n, n)
+    elif on_f:
+        way = d - a * wp.dot(a, d)
+    elif on_o:
+        way = d - b * wp.dot(b, d)
+    return way / wp.max(wp.length(way), 1.0e-30)

@@ -3,7 +3,7 @@
 import warp as wp
 
 from .convex_pair import convex_manifold
-from .gather import pair_rotation, relative_pose, spheres_apart, store_point
+from .gather import pair_rotation, relative_frame, spheres_apart, store_point
 from .support import Convex
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
@@ -69,9 +69,7 @@ def collide_convex(
     local_f = local_pose[item[2]]
     local_o = local_pose[item[3]]
     limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
-    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
-    t = wp.transform_get_translation(x)
-    q = wp.transform_get_rotation(x)
+    r, t, q = relative_frame(shape_body[f], shape_body[o], local_f, local_o, body_pose)
     points, names, face_normal_f, last_normal = convex_manifold(
         convex_of(f, shape_type, shape_size, shape_vertices, shape_faces),
         convex_of(o, shape_type, shape_size, shape_vertices, shape_faces),
@@ -80,7 +78,7 @@ def collide_convex(
         face_range,
         face_normal,
         face_vertex,
-        wp.quat_to_matrix(q),
+        r,
         t,
         limit,
         wp.min(shape_radius[f], shape_radius[o]),

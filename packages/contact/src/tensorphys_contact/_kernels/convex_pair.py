@@ -4,9 +4,9 @@ import warp as wp
 
 from .epa import least_offset
 from .faces import choose_points, line_points, overlap_points, xyz
-from .gjk import core_distance, difference, split_origin
+from .gjk import core_distance, difference, mat42i, split_origin
 from .polish import polish
-from .support import Convex, core_radius, face_toward
+from .support import BOX, CONE, CYLINDER, Convex, core_radius, face_toward
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -35,6 +35,77 @@ def separation_along(
     """Separation of two shapes along a given unit direction from f to o."""
     w, _a, _pieces = difference(f, o, vertex_f, vertex_o, r, t, n)
     return -wp.dot(n, w) - core_radius(f) - core_radius(o)
+
+
+@wp.func
+def lower_reach(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    origin: wp.vec3,
+    trial: wp.vec3,
+    way: wp.vec3,
+    offset: float,
+    point: wp.vec3,
+    spread: float,
+    extent: float,
+):
+    """The minimum near a trial direction where it is below a known one, else that; see :func:`polish`."""
+    _w, p_f, seen = difference(f, o, vertex_f, vertex_o, r, t, trial)
+    pieces = mat42i()
+    pieces[0] = seen
+    n, reach, foot, blur = polish(f, o, vertex_f, vertex_o, r, t, origin, trial, p_f, pieces, 1, extent)
+    if reach < offset - 2.0e-7 * extent:
+        return n, reach, foot, blur
+    return way, offset, point, spread
+
+
+@wp.func
+def least_reach(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    origin: wp.vec3,
+    direction: wp.vec3,
+    tolerance: float,
+    extent: float,
+):
+    """Direction of the least reach of M, its reach, point on the core of f, and rounding.
+
+    Where the polytope ran out of corners before it could tell, the flat sides of both shapes and
+    its own nearest face are tried, too.
+    """
+    way, offset, point, corners, doubt = least_offset(
+        f, o, vertex_f, vertex_o, r, t, origin, direction, tolerance
+    )
+    way, offset, point, spread = polish(
+        f, o, vertex_f, vertex_o, r, t, origin, way, point, corners, 3, extent
+    )
+    if wp.length_sq(doubt) > 0.0:
+        way, offset, point, spread = lower_reach(
+            f, o, vertex_f, vertex_o, r, t, origin, doubt, way, offset, point, spread, extent
+        )
+        for k in range(12):
+            axis = wp.vec3()
+            axis[k % 3] = wp.where(k % 6 < 3, 1.0, -1.0)
+            kind = f.kind
+            if k >= 6:
+                kind = o.kind
+            flat = kind == BOX or (k % 3 == 2 and (kind == CYLINDER or (kind == CONE and axis[2] < 0.0)))
+            if k >= 6:
+                axis = -(r * axis)
+            w, _a, _pieces = difference(f, o, vertex_f, vertex_o, r, t, axis)
+            if flat and wp.dot(axis, w) < offset:
+                way, offset, point, spread = lower_reach(
+                    f, o, vertex_f, vertex_o, r, t, origin, axis, way, offset, point, spread, extent
+                )
+    return way, offset, point, spread
 
 
 @wp.func
@@ -81,11 +152,8 @@ def separate(
             separation = -offset
         # No direction separates shapes by more than their distance: near it, this one is the best.
         if distance - separation > tolerance or distance <= tolerance:
-            way, offset, point, corners = least_offset(
-                f, o, vertex_f, vertex_o, r, t, origin, n, 1.0e-7 * extent + POLYTOPE * least
-            )
-            way, offset, point, spread = polish(
-                f, o, vertex_f, vertex_o, r, t, origin, way, point, corners, 3, extent
+            way, offset, point, spread = least_reach(
+                f, o, vertex_f, vertex_o, r, t, origin, n, 1.0e-7 * extent + POLYTOPE * least, extent
             )
             # The deepest direction, and the nearest one, is that of the greatest separation.
             if distance <= tolerance or -offset > separation + 2.0e-7 * extent:

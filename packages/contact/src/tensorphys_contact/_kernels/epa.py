@@ -25,10 +25,19 @@ ROUNDING = wp.constant(1.0e-7)
 def plane_of(i: wp.vec3i, on_f: wp.array[wp.vec3], on_o: wp.array[wp.vec3]) -> wp.vec4:
     """Outward unit normal and offset of a face; an infinite offset where it has no area."""
     e1 = (on_f[i[1]] - on_f[i[0]]) - (on_o[i[1]] - on_o[i[0]])
-    e2 = (on_f[i[2]] - on_f[i[0]]) - (on_o[i[2]] - on_o[i[0]])
+    e2 = (on_f[i[2]] - on_f[i[1]]) - (on_o[i[2]] - on_o[i[1]])
+    e3 = (on_f[i[0]] - on_f[i[2]]) - (on_o[i[0]] - on_o[i[2]])
+    s1 = wp.length_sq(e1)
+    s2 = wp.length_sq(e2)
+    s3 = wp.length_sq(e3)
+    # Between two long sides of a needle there are no digits: the longest is left out.
     n = wp.cross(e1, e2)
+    if s2 >= s1 and s2 >= s3:
+        n = wp.cross(e3, e1)
+    elif s1 >= s3:
+        n = wp.cross(e2, e3)
     length = wp.length(n)
-    if length <= 1.0e-6 * wp.max(wp.length_sq(e1), wp.length_sq(e2)):
+    if length <= 1.0e-6 * wp.max(s1, wp.max(s2, s3)):
         return wp.vec4(0.0, 0.0, 0.0, wp.inf)
     n = n / length
     offset = float(0.0)
@@ -191,7 +200,8 @@ def least_offset(
 
     Returns:
         Unit normal (from f to o), the offset (depth; negative for a gap), the point on
-        the core of f, and the pieces (of f and o) of the three corners of the touching face.
+        the core of f, the pieces (of f and o) of the three corners of the touching face,
+        and the normal of a face with less offset that was left, zero where none was.
     """
     on_f = wp.zeros(shape=(96,), dtype=wp.vec3)
     on_o = wp.zeros(shape=(96,), dtype=wp.vec3)
@@ -205,6 +215,7 @@ def least_offset(
     normal = direction
     offset = float(wp.inf)
     foot = wp.vec3i(0, 0, 0)
+    doubt = wp.vec3()
     for _round in range(ROUNDS):
         best = int(0)
         for k in range(faces):
@@ -219,7 +230,11 @@ def least_offset(
             offset = reach
             normal = n
             foot = face[best]
-        if offset - plane[best][3] <= tolerance or faces > FACES - 24 or corners == CORNERS:
+        doubt = n
+        if offset - plane[best][3] <= tolerance:
+            doubt = wp.vec3()
+            break
+        if faces > FACES - 24 or corners == CORNERS:
             break
         known = bool(False)
         for k in range(3):
@@ -248,4 +263,4 @@ def least_offset(
     found[0] = piece[i]
     found[1] = piece[j]
     found[2] = piece[k]
-    return normal, offset, p_f, found
+    return normal, offset, p_f, found, doubt

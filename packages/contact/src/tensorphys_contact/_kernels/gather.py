@@ -52,6 +52,59 @@ def relative_pose(
 
 
 @wp.func
+def wide_turn(q: wp.quat) -> wp.quatd:
+    """Quaternion in float64."""
+    return wp.quatd(wp.float64(q[0]), wp.float64(q[1]), wp.float64(q[2]), wp.float64(q[3]))
+
+
+@wp.func
+def unit(q: wp.quatd) -> wp.quatd:
+    """A quaternion of length one to float32 rounding, made one to float64 rounding."""
+    return q * (wp.float64(1.5) - wp.float64(0.5) * wp.dot(q, q))
+
+
+@wp.func
+def wide(v: wp.vec3) -> wp.vec3d:
+    """Vector in float64."""
+    return wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
+
+
+@wp.func
+def relative_frame(
+    body_f: int,
+    body_o: int,
+    local_f: wp.transform,
+    local_o: wp.transform,
+    body_pose: wp.array[wp.transform],
+):
+    """Pose of shape o in the frame of shape f, each number rounded once.
+
+    In float32 throughout, the turn would carry the rounding of two products, and a matrix of it
+    again; where shapes touch along a nearly flat direction, that decides the normal.
+
+    Returns:
+        Rotation matrix, translation, and the quaternion of the rotation.
+    """
+    x_f = body_transform(body_f, body_pose)
+    x_o = body_transform(body_o, body_pose)
+    r_f = unit(wide_turn(wp.transform_get_rotation(x_f)))
+    r_o = unit(wide_turn(wp.transform_get_rotation(x_o)))
+    arm_f = wp.quat_rotate(r_f, wide(wp.transform_get_translation(local_f)))
+    arm_o = wp.quat_rotate(r_o, wide(wp.transform_get_translation(local_o)))
+    between = wide(wp.transform_get_translation(x_o)) - wide(wp.transform_get_translation(x_f))
+    q_f = unit(r_f * wide_turn(wp.transform_get_rotation(local_f)))
+    q_o = unit(r_o * wide_turn(wp.transform_get_rotation(local_o)))
+    t = wp.quat_rotate_inv(q_f, between + (arm_o - arm_f))
+    q = wp.quat_inverse(q_f) * q_o
+    r = wp.quat_to_matrix(q)
+    return (
+        wp.mat33(r),
+        wp.vec3(float(t[0]), float(t[1]), float(t[2])),
+        wp.quat(float(q[0]), float(q[1]), float(q[2]), float(q[3])),
+    )
+
+
+@wp.func
 def store_point(
     slot: int,
     side_f: int,

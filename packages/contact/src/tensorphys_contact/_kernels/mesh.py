@@ -19,7 +19,7 @@ from .convex_pair import (
     separation_along,
 )
 from .faces import outside
-from .gather import pair_rotation, relative_pose, spheres_apart, store_point
+from .gather import pair_rotation, relative_frame, spheres_apart, store_point
 from .mesh_points import keep_point, reduce_points, sort_by_name
 from .support import TRIANGLE, Convex, core_radius, support
 
@@ -251,10 +251,7 @@ def collide_meshes(
     local_f = local_pose[item[2]]
     local_o = local_pose[item[3]]
     limit = contact_offset[f] + contact_offset[item[1]] + margin[pair_environment[pair]]
-    x = relative_pose(shape_body[f], shape_body[item[1]], local_f, local_o, body_pose)
-    t = wp.transform_get_translation(x)
-    q = wp.transform_get_rotation(x)
-    r = wp.quat_to_matrix(q)
+    r, t, q = relative_frame(shape_body[f], shape_body[item[1]], local_f, local_o, body_pose)
     o = convex_of(item[1], shape_type, shape_size, shape_vertices, shape_faces)
     radius = shape_radius[item[1]]
     slot = slot_start[pair]

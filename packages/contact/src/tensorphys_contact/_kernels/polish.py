@@ -3,21 +3,20 @@
 The reach of M along a unit direction n is the greatest of finitely many smooth functions, one for
 each pair of pieces of f and o (see :func:`support_piece`), whose values and first two derivatives
 have closed forms. At a minimum one, two or three of them are equal: those that the polytope or
-simplex named. Newton's method on their Lagrangian [Nocedal and Wright 2006, §18.1] finds the
-direction to rounding, where a polytope alone would need as many corners as the direction has digits.
+simplex named, or that are met on the way. Newton's method for the least of the greatest of them
+[Nocedal and Wright 2006, §18.1] finds the direction to rounding, where a polytope alone would need
+as many corners as the direction has digits.
 """
 
 import warp as wp
 
 from .gjk import difference, mat42i, split_point
-from .newton_steps import Step, corner_step, crease_step, smooth_step, tangent_of
-from .support import CONE, CYLINDER, Convex, piece_curvature
+from .newton_steps import mat43, minimax_step, tangent_of
+from .support import CONE, CYLINDER, Convex, piece_curvature, reach_change
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 MOST_NEWTON = wp.constant(16)
-# Steps uphill after which the pieces are doubted.
-MOST_REFUSED = wp.constant(3)
 # Largest turn of one step [rad].
 TRUST = wp.constant(0.1)
 # Turn below which the direction is final [rad].
@@ -30,26 +29,14 @@ NEAR_CAP = wp.constant(0.1)
 BESIDE_CAP = wp.constant(1.0e-3)
 # Blur of a direction that did not settle [rad].
 UNSETTLED = wp.constant(0.05)
-mat42 = wp.types.matrix(shape=(4, 2), dtype=wp.float32)
-
-
-@wp.func
-def drop_piece(pieces: mat42i, which: int) -> mat42i:
-    """Remove one of three rows."""
-    kept = pieces
-    for k in range(3):
-        if k >= which:
-            kept[k, 0] = pieces[k + 1, 0]
-            kept[k, 1] = pieces[k + 1, 1]
-    return kept
 
 
 @wp.func
 def has_piece(pieces: mat42i, count: int, piece: wp.vec2i) -> bool:
-    """Whether one of the first three rows is the piece."""
+    """Whether one of the first rows is the piece."""
     found = bool(False)
-    for k in range(3):
-        found = found or (k < count and pieces[k, 0] == piece[0] and pieces[k, 1] == piece[1])
+    for k in range(count):
+        found = found or (pieces[k, 0] == piece[0] and pieces[k, 1] == piece[1])
     return found
 
 
@@ -103,47 +90,26 @@ def newton_step(
     trust: float,
 ):
     """One step of Newton's method: the step, and the foot on the core of f by the weights."""
-    gap = wp.vec3()
-    slope = mat42()
-    bend = wp.mat33()
-    foot = wp.mat33()
+    on_f = mat43()
+    on_o = mat43()
+    bend = mat43()
     back = wp.transpose(r)
-    first_a, first_b = split_point(
-        f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[0, 0], pieces[0, 1]), n
-    )
-    reach = wp.dot(n, first_a) - wp.dot(n, first_b)
-    for k in range(3):
-        if k < count:
-            a, b = split_point(
-                f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[k, 0], pieces[k, 1]), n
-            )
-            # Slope of the first piece, and of what it is over the others.
-            w = a - b
-            if k > 0:
-                w = (first_a - a) - (first_b - b)
-                gap[k] = wp.dot(n, w)
-            slope[k, 0] = wp.dot(e1, w)
-            slope[k, 1] = wp.dot(e2, w)
-            curve = piece_curvature(f, pieces[k, 0], n, e1, e2)
-            curve += piece_curvature(o, pieces[k, 1], -(back * n), back * e1, back * e2)
-            bend[k] = curve - wp.vec3(reach, 0.0, reach)
-            foot[k] = origin + a
-    step = Step()
-    step.weight = wp.vec3(1.0, 0.0, 0.0)
-    g = wp.vec2(slope[0, 0], slope[0, 1])
-    if count == 1:
-        step.turn = smooth_step(g, bend[0], trust)
-        trace = bend[0, 0] + bend[0, 2]
-        step.stiff = (bend[0, 0] * bend[0, 2] - bend[0, 1] * bend[0, 1]) / wp.max(trace, 1.0e-30)
-    elif count == 2:
-        step = crease_step(gap[1], g, wp.vec2(slope[1, 0], slope[1, 1]), bend[0], bend[1], trust)
-    else:
-        step = corner_step(
-            wp.vec2(gap[1], gap[2]), g, wp.vec2(slope[1, 0], slope[1, 1]), wp.vec2(slope[2, 0], slope[2, 1])
-        )
-    weight = wp.vec3(wp.max(step.weight[0], 0.0), wp.max(step.weight[1], 0.0), wp.max(step.weight[2], 0.0))
-    total = wp.max(weight[0] + weight[1] + weight[2], 1.0e-30)
-    return step, (foot[0] * weight[0] + foot[1] * weight[1] + foot[2] * weight[2]) / total
+    for k in range(count):
+        a, b = split_point(f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[k, 0], pieces[k, 1]), n)
+        on_f[k] = a
+        on_o[k] = b
+        reach = wp.dot(n, a) - wp.dot(n, b)
+        curve = piece_curvature(f, pieces[k, 0], n, e1, e2)
+        curve += piece_curvature(o, pieces[k, 1], -(back * n), back * e1, back * e2)
+        bend[k] = curve - wp.vec3(reach, 0.0, reach)
+    step = minimax_step(on_f, on_o, bend, count, n, e1, e2, trust)
+    foot = wp.vec3()
+    total = float(0.0)
+    for k in range(step.count):
+        weight = wp.max(step.weight[k], 0.0)
+        foot += on_f[step.piece[k]] * weight
+        total += weight
+    return step, origin + foot / wp.max(total, 1.0e-30)
 
 
 @wp.func
@@ -156,15 +122,37 @@ def onto_crease(
     t: wp.vec3,
     origin: wp.vec3,
     pieces: mat42i,
+    i: int,
+    j: int,
     d: wp.vec3,
 ) -> wp.vec3:
     """Turn a direction onto the crease of two pieces, which may be curved."""
-    a0, b0 = split_point(f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[0, 0], pieces[0, 1]), d)
-    a1, b1 = split_point(f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[1, 0], pieces[1, 1]), d)
+    a0, b0 = split_point(f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[i, 0], pieces[i, 1]), d)
+    a1, b1 = split_point(f, o, vertex_f, vertex_o, r, t, origin, wp.vec2i(pieces[j, 0], pieces[j, 1]), d)
     c = (a0 - a1) - (b0 - b1)
     gap = wp.dot(d, c)
     c = c - d * gap
     return wp.normalize(d - c * (gap / wp.max(wp.length_sq(c), 1.0e-30)))
+
+
+@wp.func
+def reach_gain(
+    f: Convex,
+    o: Convex,
+    vertex_f: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    n: wp.vec3,
+    m: wp.vec3,
+) -> float:
+    """Reach of M along ``n`` less that along ``m`` near it, without the rounding of either."""
+    back = wp.transpose(r)
+    turn = n - m
+    w, _a, _pieces = difference(f, o, vertex_f, vertex_o, r, t, m)
+    gain = reach_change(f, vertex_f, m, turn) + reach_change(o, vertex_o, -(back * m), -(back * turn))
+    # Rounded unit vectors are not of one length.
+    return gain - wp.dot(turn, t) - 0.5 * wp.dot(m, w) * wp.dot(turn, n + m)
 
 
 @wp.func
@@ -256,71 +244,46 @@ def polish(
         return n, best, foot, 0.0
     trust = float(TRUST)
     blur = float(UNSETTLED)
-    here = seen
-    refused = int(0)
-    fresh = bool(False)
+    if count == 0 or not has_piece(pieces, count, seen):
+        pieces[count, 0] = seen[0]
+        pieces[count, 1] = seen[1]
+        count += 1
     for _step in range(MOST_NEWTON):
         e1 = tangent_of(n)
         e2 = wp.cross(n, e1)
-        step, foot = newton_step(f, o, vertex_f, vertex_o, r, t, origin, n, e1, e2, pieces, count, trust)
-        worst = int(0)
-        for k in range(1, 3):
-            if k < count and step.weight[k] < step.weight[worst]:
-                worst = k
-        wrong = count > 1 and step.weight[worst] * step.width < -noise
-        if wrong and not (fresh and worst == count - 1):
-            pieces = drop_piece(pieces, worst)
-            count -= 1
-        elif wrong and count == 3:
-            # The newest piece stood in the way of the crease of the other two.
-            pieces = drop_piece(pieces, 1)
-            count = 2
+        step, p_f = newton_step(f, o, vertex_f, vertex_o, r, t, origin, n, e1, e2, pieces, count, trust)
+        turn = wp.length(step.turn)
+        trial = wp.normalize(n + e1 * step.turn[0] + e2 * step.turn[1])
+        if step.count == 2:
+            trial = onto_crease(
+                f, o, vertex_f, vertex_o, r, t, origin, pieces, step.piece[0], step.piece[1], trial
+            )
+        w, _a, seen = difference(f, o, vertex_f, vertex_o, r, t, trial)
+        reach = wp.dot(trial, w)
+        known = has_piece(pieces, count, seen)
+        if reach <= best + noise:
+            best = wp.min(best, reach)
+            n = trial
+            trust = wp.min(16.0 * trust, TRUST)
         else:
-            turn = wp.length(step.turn)
-            if step.weight[0] + step.weight[1] + step.weight[2] == 0.0:
-                break
-            p_f = foot
-            scale = wp.min(1.0, trust / wp.max(turn, 1.0e-30))
-            trial = wp.normalize(n + (e1 * step.turn[0] + e2 * step.turn[1]) * scale)
-            if count == 2:
-                trial = onto_crease(f, o, vertex_f, vertex_o, r, t, origin, pieces, trial)
-            w, _a, seen = difference(f, o, vertex_f, vertex_o, r, t, trial)
-            reach = wp.dot(trial, w)
-            if reach <= best + noise:
-                best = wp.min(best, reach)
-                n = trial
-                here = seen
-                trust = wp.min(16.0 * trust, TRUST)
-            else:
-                trust = 0.25 * turn * scale
-                refused += 1
-            known = has_piece(pieces, count, seen)
-            if turn < SETTLED and (known or count == 3):
-                blur = wp.min(noise / wp.max(step.stiff, 1.0e-30), UNSETTLED)
-                break
-            if not known:
-                if count == 3:
-                    pieces = drop_piece(pieces, worst)
-                    count = 2
-                pieces[count, 0] = seen[0]
-                pieces[count, 1] = seen[1]
-                count += 1
-            fresh = not known
-            if refused == MOST_REFUSED and count > 1:
-                # The crease is not the one of this minimum: begin anew from the one piece here.
-                pieces[0, 0] = here[0]
-                pieces[0, 1] = here[1]
-                count = 1
-                trust = TRUST
-    w, _a, _seen = difference(f, o, vertex_f, vertex_o, r, t, n)
-    best = wp.dot(n, w)
+            trust = 0.25 * turn
+        # A new piece that is no higher here leaves a minimum what it is.
+        if turn < SETTLED and (known or reach <= best + noise):
+            blur = wp.min(noise / wp.max(step.stiff, 1.0e-30), UNSETTLED)
+            break
+        if not known:
+            # A fifth piece takes the place of the one that matters least.
+            row = wp.where(count < 4, count, step.lowest)
+            pieces[row, 0] = seen[0]
+            pieces[row, 1] = seen[1]
+            count = wp.min(count + 1, 4)
     for which in range(2):
         cap = cap_normal(f, o, r, n, which)
         if wp.length_sq(cap) > 0.0:
-            w, _a, _seen = difference(f, o, vertex_f, vertex_o, r, t, cap)
-            gain = best - wp.dot(cap, w)
-            if gain > noise or (gain > -noise and wp.length(cap - n) < wp.max(4.0 * blur, SETTLED)):
+            gain = reach_gain(f, o, vertex_f, vertex_o, r, t, n, cap)
+            near = wp.where(blur < UNSETTLED, wp.max(4.0 * blur, SETTLED), SETTLED)
+            if gain > 0.0 or (gain > -noise and wp.length(cap - n) < near):
                 n = cap
-                best = wp.dot(cap, w)
                 p_f = p_start
-    return n, best, p_f, blur
+    w, _a, _seen = difference(f, o, vertex_f, vertex_o, r, t, n)
+    return n, wp.dot(n, w), p_f, blur

@@ -131,6 +131,27 @@ def piece_curvature(shape: Convex, piece: int, d: wp.vec3, e1: wp.vec3, e2: wp.v
 
 
 @wp.func
+def reach_change(shape: Convex, vertex: wp.array[wp.vec3], m: wp.vec3, turn: wp.vec3) -> float:
+    """Reach of the core along ``m + turn`` less that along ``m``, without the rounding of either."""
+    d = m + turn
+    piece = support_piece(shape, vertex, d)
+    p = piece_point(shape, vertex, piece, m)
+    change = wp.dot(m, p - piece_point(shape, vertex, support_piece(shape, vertex, m), m))
+    size = shape.size
+    both = m + d
+    if shape.kind == ELLIPSOID:
+        lengths = wp.length(wp.cw_mul(size, m)) + wp.length(wp.cw_mul(size, d))
+        change += wp.dot(wp.cw_mul(size, turn), wp.cw_mul(size, both)) / lengths
+    elif shape.kind == CYLINDER or (shape.kind == CONE and piece == 0):
+        lengths = wp.sqrt(m[0] * m[0] + m[1] * m[1]) + wp.sqrt(d[0] * d[0] + d[1] * d[1])
+        change += size[0] * (turn[0] * both[0] + turn[1] * both[1]) / wp.max(lengths, 1.0e-30)
+        change += p[2] * turn[2]
+    else:
+        change += wp.dot(p, turn)
+    return change
+
+
+@wp.func
 def support(shape: Convex, vertex: wp.array[wp.vec3], d: wp.vec3) -> wp.vec3:
     """Point of the core farthest along a direction, which need not be a unit vector."""
     return piece_point(shape, vertex, support_piece(shape, vertex, d), d)

@@ -30,6 +30,8 @@ REGIMES: Final = ("apart", "touching", "deep", "degenerate", "far", "ratio 1:100
 _RATIO: Final = {"ratio 1:100": 1e-2, "ratio 1:10000": 1e-4}
 _DEPTH_TOLERANCE: Final = 1e-4
 _SPACINGS: Final = 4.0
+# Twice the width of an enclosure, in sizes of the smaller shape.
+_UNTOLD: Final = 2e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +46,8 @@ class PairErrors:
         missed: Pairs within the contact offset and without a contact, or the other way round.
         depth: Largest depth error over the allowed one.
         normal: Largest angle over the allowed one, where the direction is unique.
-        shared: Pairs whose direction is not unique: another one separates as well within rounding,
-            or a rounding of the pose turns it.
+        shared: Pairs whose direction is not unique: another one separates as well within rounding
+            or within the width of the enclosure, or a rounding of the pose turns it.
     """
 
     count: int
@@ -256,16 +258,20 @@ def _cheap_truth(a: Solid, b: Solid) -> Truth:
 
 
 def _enclosed_truth(a: Solid, b: Solid, way: Vector, small: float) -> Truth:
-    along = reach_along(a, b, way)
-    if along > 0.0:
+    if reach_along(a, b, way) > 0.0:
         return enclosed_distance(a, b, 1e-10 * small, way)
-    return enclosed_depth(a, b, 1e-9 * small, way[None])
+    truth = enclosed_depth(a, b, 1e-9 * small, way[None])
+    if truth.least > 0.0:  # apart, though not along the given direction
+        return enclosed_distance(a, b, 1e-10 * small, truth.normal)
+    return truth
 
 
 def _is_shared(a: Solid, b: Solid, truth: Truth, way: Vector, small: float, large: float, seed: int) -> bool:
     """Whether rounding of the poses turns the true direction, or leaves another one as good."""
     spacing = float(np.spacing(np.float32(large)))
     loss = truth.most - reach_along(a, b, way)
+    if loss < _UNTOLD * small:  # the enclosure itself does not tell the two apart
+        return True
     another = angle_between(way, truth.normal) > 0.02 or large > 100.0 * small
     if another and loss < _SPACINGS * spacing + 1e-5 * small:
         return True
