@@ -72,6 +72,55 @@ def test_a_chain_of_a_hundred_and_twenty_links(stages: SimpleNamespace, arrays: 
     np.testing.assert_allclose(poses[1:, :3], poses[:-1, :3] - length * axis[:-1], atol=2e-5)
 
 
+def test_a_floating_tree_of_a_hundred_and_twenty_one_links(stages: SimpleNamespace, arrays: Any) -> None:
+    """Three children at each link, four levels down: what falls is the common centre, whatever the branches do."""
+    stage = stages.Author.new()
+    stage.xform("/tree")
+    names, level, height = ["/tree/root"], ["/tree/root"], 0.0
+    stage.body(names[0], (0, 0, 0), mass=1.0, inertia=(0.01, 0.01, 0.01))
+    for depth in range(4):
+        height -= 0.2
+        children = []
+        for before in level:
+            for k in range(3):
+                name = f"/tree/d{depth}_{len(children)}"
+                stage.body(name, (0, 0, height), mass=0.2, inertia=(1e-3, 1e-3, 1e-3))
+                stage.joint(f"{name}_joint", "revolute", before, name, axis="XYZ"[k], at1=(0, 0, 0.2))
+                children.append(name)
+        names, level = names + children, children
+    stage.articulation("/tree/root")
+    sim = stages.view(arrays, stage)
+    view, host = sim.create_articulation_view("/tree/root"), arrays.host
+    assert (view.max_links, view.max_dofs, view.jacobian_shape) == (121, 120, (6 * 121, 126))
+    assert view.link_paths == [names]
+    rng = np.random.default_rng(11)
+    v = rng.uniform(-1, 1, (1, 126))
+    view.set_dof_positions(arrays.make(rng.uniform(-0.5, 0.5, (1, 120))), None)
+    view.set_root_velocities(arrays.make(v[:, :6]), None)
+    view.set_dof_velocities(arrays.make(v[:, 6:]), None)
+    jacobian, links = host(view.get_jacobians())[0].astype(float), host(view.get_link_velocities())[0]
+    np.testing.assert_allclose(jacobian @ v[0], links, atol=2e-5 * np.abs(links).max())
+    masses = host(view.get_masses())[0].astype(float)
+    total = 1.0 + 120 * 0.2
+    assert masses.sum() == pytest.approx(total, rel=1e-6)
+    energy = 0.5 * masses @ (links[:, :3].astype(float) ** 2).sum(axis=1)
+    spins = (links[:, 3:].astype(float) ** 2).sum(axis=1)
+    energy += 0.5 * (0.01 * spins[0] + 1e-3 * spins[1:].sum())
+    matrix = host(view.get_generalized_mass_matrices())[0].astype(float)
+    assert 0.5 * v[0] @ matrix @ v[0] == pytest.approx(energy, rel=1e-5)
+    np.testing.assert_allclose(matrix[:3, :3], total * np.eye(3), atol=1e-4)
+    gravity = host(view.get_gravity_compensation_forces())[0]
+    np.testing.assert_allclose(gravity[:3], [0, 0, total * 9.81], rtol=1e-5, atol=1e-3)
+    centre = host(view.get_articulation_mass_center())[0].astype(float)
+    drift = masses @ links[:, :3] / total
+    steps, dt = 24, 1 / 240
+    for _ in range(steps):
+        sim.step(dt)
+    time = steps * dt
+    expected = centre + drift * time - [0, 0, 0.5 * 9.81 * time**2]
+    np.testing.assert_allclose(host(view.get_articulation_mass_center())[0], expected, atol=1e-5)
+
+
 def test_a_floating_link_without_joints(stages: SimpleNamespace, arrays: Any) -> None:
     """One link, no joint: six columns of the root, mass and weight of the link."""
     stage = stages.Author.new()
