@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import warp as wp
@@ -85,6 +87,37 @@ def test_warp_arrays_are_returned_on_the_device(cube: ts.SignedDistanceField, de
     assert cube.distance_and_gradient(points, out=out) is out
     np.testing.assert_array_equal(out.numpy(), cube.distance_and_gradient(p))
     assert isinstance(cube.distance(points), wp.array)
+
+
+def test_arrays_with_gaps_and_results_at_odd_addresses(cube: ts.SignedDistanceField, device: str) -> None:
+    """They take the general way, which needs neither."""
+    given = np.random.default_rng(5).uniform(-1.6, 1.6, (1001, 3)).astype(np.float32)
+    expected = cube.distance_and_gradient(given)
+    points = wp.array(np.repeat(given, 2, axis=0), dtype=wp.vec3, device=device)[::2]
+    assert not points.is_contiguous
+    np.testing.assert_allclose(cube.distance_and_gradient(points).numpy(), expected, atol=2e-6)
+    np.testing.assert_allclose(cube.distance(points).numpy(), expected[:, 0], atol=2e-6)
+    room = wp.zeros(4 * 1001 + 1, dtype=wp.float32, device=device)
+    out = wp.array(ptr=room.ptr + 4, dtype=wp.vec4, shape=1001, device=device, copy=False)
+    cube.distance_and_gradient(wp.array(given, dtype=wp.vec3, device=device), out=out)
+    np.testing.assert_allclose(room.numpy()[1:].reshape(-1, 4), expected, atol=2e-6)
+    gaps = wp.zeros(2002, dtype=wp.vec4, device=device)
+    cube.distance_and_gradient(points, out=gaps[1::2])
+    np.testing.assert_allclose(gaps.numpy()[1::2], expected, atol=2e-6)
+    assert not gaps.numpy()[::2].any()
+
+
+def test_what_blocks_hold(cube: ts.SignedDistanceField, device: str) -> None:
+    brick, asked = cube.grid.bricks()
+    assert brick.shape == asked.shape == cube.grid.layout.blocks
+    np.testing.assert_array_equal(np.sort(brick[brick >= 0]), np.arange(cube.grid.brick_count))
+    dense = ts.field_from_voxels(np.zeros((3, 3, 3)), device=device).grid
+    with pytest.raises(ts.ParameterError, match="no bricks"):
+        dense.bricks()
+    assert dense.brick_count == 0
+    layout = dataclasses.replace(cube.grid.layout, cell=(0.1, 0.1, 0.2))
+    with pytest.raises(ts.ParameterError, match="cubes"):
+        type(dense)(layout, cube.grid.arrays)
 
 
 @pytest.mark.parametrize("mode", ["sampled", "exact"])

@@ -31,7 +31,7 @@ class GridLayout:
 
     Attributes:
         origin: Position of the first coarse node, shape ``(3,)``.
-        cell: Edge lengths of a coarse cell, shape ``(3,)``.
+        cell: Edge lengths of a coarse cell, shape ``(3,)``; equal with bricks.
         blocks: Coarse cells per axis.
         subgrid: Fine cells per coarse cell and axis; 0 without bricks.
         bits: Bits of a fine value.
@@ -123,11 +123,16 @@ class Grid:
         fine_offset: Distance of a stored 0 of a fine value.
         fine_scale: Distance of one stored unit.
         struct: What kernels take, :class:`~tensorphys_sdf.device.SdfGrid`.
+
+    Raises:
+        ParameterError: Bricks of cells that are no cubes.
     """
 
     def __init__(
         self, layout: GridLayout, arrays: dict[str, Any], fine_offset: float = 0.0, fine_scale: float = 1.0
     ) -> None:
+        if layout.subgrid and len(set(layout.cell)) > 1:
+            raise ParameterError(f"cell: those of a sparse grid are cubes, got {layout.cell}")
         self.layout, self.arrays = layout, arrays
         self.fine_offset, self.fine_scale = fine_offset, fine_scale
         self.device = next(iter(arrays.values())).device

@@ -139,7 +139,7 @@ def sample_block(grid: SdfGrid, i: wp.vec3i, u: wp.vec3) -> wp.vec4:
         grid.subgrid,
         grid.bits,
         f,
-        grid.inv_cell,
+        grid.inv_cell[0],
         grid.fine_offset,
         grid.fine_scale,
     )

@@ -23,14 +23,16 @@ from tensorphys_sdf._kernels.grid import (
     in_core,
     sample_block,
 )
-from tensorphys_sdf._kernels.records import sample_many_distances, sample_many_fields
+from tensorphys_sdf._kernels.records import LANES, sample_many_distances, sample_many_fields
 from tensorphys_sdf._kernels.surface import closest_on_surface, exact_distance_gradient, surface_sign
 from tensorphys_sdf.structs import SdfGrid, SdfSurface
 
 wp.set_module_options({"enable_backward": False})
 
+RESIDENT = 6  # blocks of a multiprocessor at a time, which bounds a thread's registers to 40
 
-@wp.kernel
+
+@wp.kernel(launch_bounds=(LANES, RESIDENT))
 def sample_fields(
     grid: SdfGrid,
     points: wp.array[wp.vec3],
@@ -44,7 +46,7 @@ def sample_fields(
         grid.fine,
         points,
         grid.origin,
-        grid.inv_cell,
+        grid.inv_cell[0],
         grid.blocks,
         grid.blend,
         grid.subgrid,
@@ -97,7 +99,7 @@ def finish_fields(
         k += stride
 
 
-@wp.kernel
+@wp.kernel(launch_bounds=(LANES, RESIDENT))
 def sample_distances(
     grid: SdfGrid,
     points: wp.array[wp.vec3],
@@ -111,7 +113,7 @@ def sample_distances(
         grid.fine,
         points,
         grid.origin,
-        grid.inv_cell,
+        grid.inv_cell[0],
         grid.blocks,
         grid.blend,
         grid.subgrid,

@@ -5,9 +5,10 @@ and the number of its brick; or ``ASK`` and the number of the record of its data
 surface is asked too. The first two words are no distances: as floats both are NaN.
 
 A brick has ``(subgrid + 1) * subgrid * subgrid`` quads: the values at ``(y, z), (y, z + 1), (y + 1, z), (y + 1, z + 1)``
-of a layer x, in one, two or four words for 8, 16 or 32 bits. So a cell is two records of 16 bytes or two quads, and a
-query waits for two rounds of loads instead of three. On an H200 this read points at random twice as fast as rows of
-nodes, for 1.9 times their memory; quads of both layers read 40 % more, for 1.6 times the memory of these.
+of a layer x, in one, two or four words for 8, 16 or 32 bits. So a cell is a record of 32 bytes or two quads, and a query
+waits for two rounds of loads instead of three. On an H200 this reads points at random 1.5 to 3 times as fast as tiles
+and rows of nodes, for 1.9 times their memory; cells of all eight corners are 40 % faster still for points near a
+surface, and no faster elsewhere, for 1.5 times the memory of quads.
 """
 
 import warp as wp
@@ -57,7 +58,7 @@ _BEGIN = r"""
 
 # From the words a and b of a record and fractions tx, ty, tz of the block: distance d and derivative gx, gy, gz.
 _SAMPLE = r"""
-        float v0, v1, v2, v3, v4, v5, v6, v7, unit = 1.0f, base = 0.0f, sx = inv[0], sy = inv[1], sz = inv[2];
+        float v0, v1, v2, v3, v4, v5, v6, v7, unit = 1.0f, base = 0.0f, slope = inv;
         if (a.x == 0xFFFFFFFFu) {
             const float ux = tx * (float)(subgrid), uy = ty * (float)(subgrid), uz = tz * (float)(subgrid);
             const float mx = SDF_ROUND(ux), my = SDF_ROUND(uy), mz = SDF_ROUND(uz);
@@ -81,8 +82,7 @@ _SAMPLE = r"""
                 v0 = SDF_BYTE(p, 0); v1 = SDF_BYTE(p, 1); v2 = SDF_BYTE(p, 2); v3 = SDF_BYTE(p, 3);
                 v4 = SDF_BYTE(q, 0); v5 = SDF_BYTE(q, 1); v6 = SDF_BYTE(q, 2); v7 = SDF_BYTE(q, 3);
             }
-            const float step = (float)(subgrid) * scale;
-            unit = scale; base = offset; sx *= step; sy *= step; sz *= step;
+            unit = scale; base = offset; slope = inv * (float)(subgrid) * scale;
         } else {
             v0 = SDF_FLOAT(a.x); v1 = SDF_FLOAT(a.y); v2 = SDF_FLOAT(a.z); v3 = SDF_FLOAT(a.w);
             v4 = SDF_FLOAT(b.x); v5 = SDF_FLOAT(b.y); v6 = SDF_FLOAT(b.z); v7 = SDF_FLOAT(b.w);
@@ -91,7 +91,8 @@ _SAMPLE = r"""
         const float c00 = v0 + a00 * tx, c01 = v1 + a01 * tx;
         const float b0 = v2 + a10 * tx - c00, b1 = v3 + a11 * tx - c01;
         const float d0 = c00 + b0 * ty, e0 = a00 + (a10 - a00) * ty, dz = c01 + b1 * ty - d0;
-        const float gx = (e0 + (a01 + (a11 - a01) * ty - e0) * tz) * sx, gy = (b0 + (b1 - b0) * tz) * sy, gz = dz * sz;
+        const float gx = (e0 + (a01 + (a11 - a01) * ty - e0) * tz) * slope;
+        const float gy = (b0 + (b1 - b0) * tz) * slope, gz = dz * slope;
         const float d = base + unit * (d0 + dz * tz);
 """
 
@@ -129,7 +130,7 @@ _MANY = (
     }
 #pragma unroll
     for (int k = 0; k < POINTS; ++k) {
-        const float ux = (x[k] - origin[0]) * inv[0], uy = (y[k] - origin[1]) * inv[1], uz = (z[k] - origin[2]) * inv[2];
+        const float ux = (x[k] - origin[0]) * inv, uy = (y[k] - origin[1]) * inv, uz = (z[k] - origin[2]) * inv;
         const float rim = (float)(blend);
         core[k] = ux >= rim && uy >= rim && uz >= rim && ux <= (float)(blocks[0]) - rim
             && uy <= (float)(blocks[1]) - rim && uz <= (float)(blocks[2]) - rim;
@@ -187,7 +188,7 @@ def sample_record(
     subgrid: int,
     bits: int,
     f: wp.vec3,
-    inv: wp.vec3,
+    inv: float,
     offset: float,
     scale: float,
 ) -> wp.vec4:
@@ -201,7 +202,7 @@ def sample_many_fields(
     fine: wp.array[wp.uint32],
     points: wp.array[wp.vec3],
     origin: wp.vec3,
-    inv: wp.vec3,
+    inv: float,
     blocks: wp.vec3i,
     blend: int,
     subgrid: int,
@@ -223,7 +224,7 @@ def sample_many_distances(
     fine: wp.array[wp.uint32],
     points: wp.array[wp.vec3],
     origin: wp.vec3,
-    inv: wp.vec3,
+    inv: float,
     blocks: wp.vec3i,
     blend: int,
     subgrid: int,

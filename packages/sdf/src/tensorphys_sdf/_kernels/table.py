@@ -84,7 +84,7 @@ def table_distance_gradient(
             subgrid,
             counts[field, 4],
             f,
-            inv,
+            inv[0],
             reals[field, 6],
             reals[field, 7],
         )
