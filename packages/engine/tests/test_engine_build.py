@@ -230,7 +230,7 @@ def test_too_many_pairs_are_refused_before_they_are_made() -> None:
     count = 6000
     template = Template(bodies=bodies(count), shapes=shapes([ShapeType.SPHERE] * count))
     with pytest.raises(UnsupportedError, match="environment /e0 has 6000 shapes"):
-        Simulation(scene_of(template))
+        Simulation(scene_of(template, 2))
 
 
 def test_a_disabled_body_is_a_static_collider() -> None:

@@ -31,12 +31,16 @@ class PairSearch:
         filtered_body_pairs: Body pairs that never touch, −1 for static, shape [count, 2].
         sampled_capacity: Largest number of near pairs with a signed distance field or a set of spheres, which
             take much more room.
+        fixed_shapes: Shapes that stand still and never touch each other, as static ones, shape [count].
+        idle_shapes: Shapes that touch nothing, shape [count].
     """
 
     capacity: int
     filtered_pairs: npt.ArrayLike | None = None
     filtered_body_pairs: npt.ArrayLike | None = None
     sampled_capacity: int = 4096
+    fixed_shapes: npt.ArrayLike | None = None
+    idle_shapes: npt.ArrayLike | None = None
 
 
 @dataclasses.dataclass
@@ -49,6 +53,7 @@ class BroadPhase:
         rank: int32 [S], order by size; the smaller shape of a pair looks for the larger.
         row: int32 [S], row of each shape in ``Model.local_pose``.
         filtered: int64, sorted codes (shape 0 × S + shape 1) of pairs that never touch.
+        role: int32 [S], 1 for fixed shapes, 2 for idle ones.
         family_of: int32, kernel family of two shape types, −1 for none.
         room_of: int32, largest manifold of two shape types.
         lower, upper: vec3 [N], boxes of this step, contact offset and margin included.
@@ -70,6 +75,7 @@ class BroadPhase:
     rank: wp.array[wp.int32]
     row: wp.array[wp.int32]
     filtered: wp.array[wp.int64]
+    role: wp.array[wp.int32]
     family_of: wp.array[wp.int32]
     room_of: wp.array[wp.int32]
     lower: wp.array[wp.vec3]
@@ -139,6 +145,7 @@ def make_broad_phase(
         rank=put(rank, wp.int32),
         row=put(row, wp.int32),
         filtered=put(_filtered_codes(search, body), wp.int64),
+        role=put(_roles(search, count), wp.int32),
         family_of=put(family_of.ravel(), wp.int32),
         room_of=put(room_of.ravel(), wp.int32),
         lower=lower,
@@ -156,6 +163,17 @@ def make_broad_phase(
         place=zeros(scratch, wp.int32),
         slots=zeros(scratch, wp.int32),
     )
+
+
+def _roles(search: PairSearch, count: int) -> npt.NDArray[np.int32]:
+    """0 for shapes that may touch all others, 1 for fixed ones, 2 for idle ones."""
+    role: npt.NDArray[np.int32] = np.zeros(count, dtype=np.int32)
+    for value, shapes in ((1, search.fixed_shapes), (2, search.idle_shapes)):
+        rows = np.asarray([] if shapes is None else shapes, dtype=np.int64)
+        if rows.size and (rows.min() < 0 or rows.max() >= count):
+            raise PairError(f"a search of pairs names shapes outside of 0..{count - 1}")
+        role[rows] = value
+    return role
 
 
 def _filtered_codes(search: PairSearch, body: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
@@ -203,6 +221,7 @@ def find_pairs(
         search.rank,
         search.row,
         search.filtered,
+        search.role,
         search.family_of,
         search.lower,
         search.upper,

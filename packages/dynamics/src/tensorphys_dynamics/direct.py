@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import warp as wp
 
 from tensorphys_dynamics._kernels.newton import NewtonData
@@ -29,15 +30,25 @@ def skyline_capacity(model: Model) -> np.ndarray:
     return values if values.sum() <= TOTAL_VALUES else np.zeros_like(values)
 
 
-def create_skyline(model: Model, slots: int) -> tuple[Skyline, NewtonData, bool]:
-    """Allocate the matrix and the scratch of the solve, and tell whether any environment uses them."""
+def create_skyline(
+    model: Model, slots: int, large: npt.NDArray[np.int32]
+) -> tuple[Skyline, NewtonData, bool]:
+    """Allocate the matrix and the scratch of the solve, and tell whether any environment uses them.
+
+    Args:
+        model: Constants.
+        slots: Contact slots, 0 where no contacts are solved here.
+        large: 1 for environments that are solved in parallel; their capacity becomes -1.
+    """
     capacity = skyline_capacity(model) if slots else np.zeros(model.environment_count, np.int64)
+    capacity = np.where(large == 1, 0, capacity)
     needed = bool(capacity.any())
     device = model.device
     z = Skyline()
     start = np.concatenate(([0], np.cumsum(capacity)))
     z.value_start = wp.array(start.astype(np.int32), dtype=wp.int32, device=device)
-    z.capacity = wp.array(capacity.astype(np.int32), dtype=wp.int32, device=device)
+    marked = np.where(large == 1, -1, capacity)
+    z.capacity = wp.array(marked.astype(np.int32), dtype=wp.int32, device=device)
     z.used = wp.zeros(model.environment_count, dtype=wp.int32, device=device)
     z.value = wp.zeros(int(start[-1]), dtype=wp.float32, device=device)
     velocities = model.velocity_count if needed else 0

@@ -14,6 +14,7 @@ from tensorphys_dynamics._kernels import (
     joint_rows,
     joint_solve,
     kinematics,
+    matching,
     rows,
     skyline,
     smooth,
@@ -27,6 +28,7 @@ from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.fused import FusedStep, supports
 from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model
+from tensorphys_dynamics.parallel import LARGE, ParallelSweep, large_environments
 from tensorphys_dynamics.protocols import CONTACT_FIELDS, Contacts
 from tensorphys_dynamics.state import Control, State, create_trail
 
@@ -44,6 +46,7 @@ class Solver:
         trail: State of each substep of the last step where its kick was taken, `velocity_change` being the change of
             velocity over the whole substep; what kinematics reads, the velocities of roots moved by hand left out.
         path: "generic", or "fused" where one kernel takes the whole step.
+        parallel: Solve of large environments, None where there is none.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Solver:
         time_step: float = 1.0 / 60.0,
         bounce_threshold: float = 0.2,
         path: Literal["auto", "generic", "fused"] = "auto",
+        large_from: int = LARGE,
     ) -> None:
         """Allocate the scratch of a step.
 
@@ -74,6 +78,8 @@ class Solver:
             bounce_threshold: Approach speed above which restitution acts [m/s].
             path: "fused" for one kernel a step, "generic" for kernels that take any scene, "auto" for the fused
                 path wherever `fused.supports` allows it.
+            large_from: Articulations that move, from which on the contacts of an environment are solved in parallel
+                inside it, on the generic path.
 
         Raises:
             ModelError: If a count is not positive, an array of the contacts has a wrong type or device, or the
@@ -99,10 +105,14 @@ class Solver:
             array.assign(coupled)
         self.path = _choose_path(path, model, contacts, self.joints)
         self._rows = _contact_rows(model, self._slots, self.path)
-        self._skyline, self._newton, self._direct = create_skyline(
-            model, self._slots if self.path == "generic" else 0
+        solved = self._slots if self.path == "generic" else 0
+        large = large_environments(model, large_from if solved else model.articulation_count + 1)
+        self._skyline, self._newton, self._direct = create_skyline(model, solved, large)
+        self.parallel = (
+            ParallelSweep(model, state, self._contact, self.joints, large) if large.any() else None
         )
         self._sweep = sweep_kernel(self.joints.block_count > 0, self._direct)
+        self._all_large = bool(large.all())
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
         self.launch_count = 0
@@ -156,7 +166,12 @@ class Solver:
         timing = [self.time_step, self.substeps]
         if self._slots:
             inputs = [m.tables, m.data, state, contact, *timing]
-            self._launch(rows.match_contacts, m.environment_count, inputs, [self._rows, scratch])
+            if self.parallel is None:
+                self._launch(rows.match_contacts, m.environment_count, inputs, [self._rows, scratch])
+            else:
+                wp.copy(scratch.exposed, scratch.coupled)
+                self._launch(matching.match_each_contact, self._slots, inputs, [self._rows, scratch])
+                self._launched += self.parallel.color()
             if self._direct:
                 self._launch(skyline.plan_skyline, m.environment_count, [m.tables, contact], [self._skyline])
         for substep in range(self.substeps):
@@ -167,10 +182,14 @@ class Solver:
                 inputs = [m.tables, m.data, state, scratch, contact]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
             self._launch_joint_rows()
-            inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
-            outputs = [state, scratch, self._rows, self.joints.rows, self._skyline, self._newton]
-            inputs.append(self.joints.tables)
-            self._launch(self._sweep, m.environment_count, inputs, outputs)
+            if not self._all_large:
+                inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
+                outputs = [state, scratch, self._rows, self.joints.rows, self._skyline, self._newton]
+                inputs.append(self.joints.tables)
+                self._launch(self._sweep, m.environment_count, inputs, outputs)
+            if self.parallel is not None:
+                passes = [self.bounce_threshold, self.velocity_passes]
+                self._launched += self.parallel.sweep(scratch, self._rows, timing, *passes)
             if self.joints.block_count:
                 j = self.joints
                 inputs = [m.tables, state, j.tables, j.parameters, *timing, int(substep == 0)]

@@ -13,7 +13,7 @@ import warp as wp
 import tensorphys_contact
 import tensorphys_dynamics
 from tensorphys_engine.bodies import InitialState, dof_columns, initial_state, link_columns, note_moved_roots
-from tensorphys_engine.candidates import shape_pairs
+from tensorphys_engine.candidates import large_environments, shape_pairs
 from tensorphys_engine.findings import Findings, note_unused_columns
 from tensorphys_engine.joints import SceneJoints, build_joints
 from tensorphys_engine.numbering import Numbering, number_scene
@@ -39,6 +39,8 @@ class BuiltScene:
         environment_link: First link of each environment, one more at the end, int32 on the device.
         link_radius: Radius of a sphere about the centre of mass of each link that holds its shapes, −1 without
             shapes, float32 on the device [m].
+        large: 1 for environments in which each body has a margin of its own, int32 on the device.
+        has_large: Whether there is one.
     """
 
     numbering: Numbering
@@ -50,6 +52,8 @@ class BuiltScene:
     bounce_threshold: float
     environment_link: Any
     link_radius: Any
+    large: Any
+    has_large: bool
 
 
 def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
@@ -83,6 +87,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
     joints = build_joints(numbering, model, initial.dof_position, findings)
     # Everything that may differ between environments has been read by now.
     numbering.columns.check_all_read()
+    large = large_environments(numbering)
     settings = scene.settings
     threshold = settings.bounce_threshold
     return BuiltScene(
@@ -95,11 +100,16 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
         bounce_threshold=_BOUNCE_THRESHOLD / settings.meters_per_unit if math.isnan(threshold) else threshold,
         environment_link=wp.array(numbering.links.start.astype(np.int32), dtype=wp.int32, device=device),
         link_radius=wp.array(_link_radius(numbering, shapes), dtype=wp.float32, device=device),
+        large=wp.array(large.astype(np.int32), dtype=wp.int32, device=device),
+        has_large=bool(large.any()),
     )
 
 
 def _contact_model(
-    numbering: Numbering, shapes: ShapeColumns, pairs: npt.NDArray[np.int32], device: Any
+    numbering: Numbering,
+    shapes: ShapeColumns,
+    pairs: npt.NDArray[np.int32] | tensorphys_contact.PairSearch,
+    device: Any,
 ) -> tensorphys_contact.Model:
     return tensorphys_contact.build_model(
         shape_type=shapes.shape_type,

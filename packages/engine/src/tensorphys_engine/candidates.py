@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys_contact import ShapeType, candidate_pairs, pair_is_supported
+from tensorphys_contact import PairSearch, ShapeType, candidate_pairs, pair_is_supported
+from tensorphys_contact.pair_search import MOST_SHAPES
 from tensorphys_engine.errors import UnsupportedError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.hulls import contact_types
@@ -20,6 +23,17 @@ from tensorphys_scene import Template
 _TYPES = tuple(ShapeType)
 # Pairs of one environment; without spatial sorting more would take minutes and all memory.
 _MOST_PAIRS = 2**24
+# Own shapes from which on an environment is large: bodies have margins of their own, and where it is the only
+# environment, near pairs are searched in each step.
+LARGE = 256
+# Near pairs that a search has room for at first, for each shape.
+_PAIRS_PER_SHAPE = 12
+
+
+def large_environments(numbering: Numbering) -> npt.NDArray[np.bool_]:
+    """Whether each environment is large, shape [environments]."""
+    counts = np.array([len(plan.shape_row) for plan in numbering.plans])
+    return np.asarray(counts[numbering.scene.environments.template] >= LARGE)
 
 
 def _supported_table() -> npt.NDArray[np.bool_]:
@@ -29,8 +43,8 @@ def _supported_table() -> npt.NDArray[np.bool_]:
     return table
 
 
-def shape_pairs(numbering: Numbering, findings: Findings) -> IntArray:
-    """Pairs of flat shapes that the contact pipeline looks at, sorted by environment.
+def shape_pairs(numbering: Numbering, findings: Findings) -> IntArray | PairSearch:
+    """Pairs of flat shapes that the contact pipeline looks at, sorted by environment; of one large world, a search.
 
     Left out are pairs on one link, pairs of which neither side can move, disabled shapes, filtered pairs,
     a link and its parent (links that fixed joints weld together counting as one), links of an articulation
@@ -41,8 +55,10 @@ def shape_pairs(numbering: Numbering, findings: Findings) -> IntArray:
         findings: Takes the pairs without a narrow phase.
 
     Returns:
-        Pairs, lower index first, shape [pairs, 2].
+        Pairs, lower index first, shape [pairs, 2], or what a search for near pairs needs to know.
     """
+    if numbering.environment_count == 1 and large_environments(numbering).all():
+        return _search(numbering, int(numbering.scene.environments.template[0]), findings)
     templates = [_template_pairs(numbering, t, findings) for t in range(len(numbering.plans))]
     layout = Layout(numbering.scene.environments.template, [len(pairs) for pairs in templates])
     own = numbering.shapes
@@ -54,38 +70,151 @@ def shape_pairs(numbering: Numbering, findings: Findings) -> IntArray:
     return layout.fill(blocks, np.int32, (2,))
 
 
+@dataclass(frozen=True)
+class _World:
+    """Own and shared shapes of one environment in local numbers; shared ones follow the own."""
+
+    numbering: Numbering
+    template: int
+
+    @cached_property
+    def plan(self) -> TemplatePlan:
+        return self.numbering.plans[self.template]
+
+    @cached_property
+    def tables(self) -> Template:
+        return self.numbering.scene.templates[self.template]
+
+    def _joint(self, own: Array, shared: Array) -> Array:
+        return np.concatenate((own, shared))
+
+    @cached_property
+    def shared_rows(self) -> Array:
+        return np.asarray(self.numbering.shared_shape_row)
+
+    @cached_property
+    def link(self) -> Array:
+        """Link of each shape, −1 static."""
+        return self._joint(self.plan.shape_link, np.full(len(self.shared_rows), -1, np.int32))
+
+    @cached_property
+    def body(self) -> Array:
+        """Row of its body, −1 static."""
+        own = self.tables.shapes.body[self.plan.shape_row]
+        return self._joint(own, np.full(len(self.shared_rows), -1, np.int32))
+
+    @cached_property
+    def enabled(self) -> Array:
+        shared = self.numbering.scene.shared.shapes
+        return self._joint(self.tables.shapes.enabled[self.plan.shape_row], shared.enabled[self.shared_rows])
+
+    @cached_property
+    def kind(self) -> IntArray:
+        shared = self.numbering.scene.shared.shapes
+        own = self.tables.shapes.type[self.plan.shape_row]
+        return contact_types(self._joint(own, shared.type[self.shared_rows]))
+
+    @cached_property
+    def paths(self) -> list[str]:
+        users = self.numbering.shapes.members(self.template)
+        prefix = self.numbering.scene.environments.path[int(users[0])]
+        paths = [prefix + self.tables.shapes.path[row] for row in self.plan.shape_row]
+        return paths + [self.numbering.scene.shared.shapes.path[row] for row in self.shared_rows]
+
+    @cached_property
+    def filters(self) -> npt.NDArray[np.int64]:
+        """Filtered pairs."""
+        tables = self.tables
+        return _local_filters(tables.filtered_pairs, self.plan.shape_row, tables.shapes.count)
+
+    def kept(self, pairs: Array) -> npt.NDArray[np.bool_]:
+        """Whether pairs on two bodies that no filter names may touch."""
+        keep = self.enabled[pairs].all(axis=1)
+        keep &= _may_touch(self.numbering, self.template, self.link[pairs])
+        return np.asarray(keep & ~_joined(self.tables, self.plan, self.body[pairs]))
+
+
 def _template_pairs(numbering: Numbering, template: int, findings: Findings) -> npt.NDArray[np.int64]:
     """Pairs of one environment, in local numbers; shared shapes follow the own ones."""
-    plan, tables = numbering.plans[template], numbering.scene.templates[template]
+    world = _World(numbering, template)
     users = numbering.shapes.members(template)
-    own = len(plan.shape_row)
+    own, shared = len(world.plan.shape_row), len(world.shared_rows)
     if not users.size or not own:
         return np.zeros((0, 2), np.int64)
-    shared = numbering.scene.shared.shapes
-    shared_rows = numbering.shared_shape_row
-    prefix = numbering.scene.environments.path[int(users[0])]
-    if own * (own - 1) // 2 + own * len(shared_rows) > _MOST_PAIRS:
+    if own * (own - 1) // 2 + own * shared > _MOST_PAIRS:
+        prefix = numbering.scene.environments.path[int(users[0])]
         raise UnsupportedError(
-            f"environment {prefix or '/'} has {own} shapes; every pair of them is looked at in each step, "
-            f"and more than {_MOST_PAIRS} pairs are not supported"
+            f"environment {prefix or '/'} has {own} shapes; beside other environments every pair of them is "
+            f"looked at in each step, and more than {_MOST_PAIRS} pairs are not supported"
         )
-    none = np.full(len(shared_rows), -1, np.int32)
-    link = np.concatenate((plan.shape_link, none))
-    pairs = candidate_pairs(
-        link,
-        np.concatenate((np.zeros(own, np.int32), none)),
-        filtered_pairs=_local_filters(tables.filtered_pairs, plan.shape_row, tables.shapes.count),
-    ).astype(np.int64)
-    enabled = np.concatenate((tables.shapes.enabled[plan.shape_row], shared.enabled[shared_rows]))
-    keep = enabled[pairs].all(axis=1) & _may_touch(numbering, template, link[pairs])
-    keep &= ~_joined(tables, plan, np.concatenate((tables.shapes.body[plan.shape_row], none))[pairs])
-    pairs = pairs[keep]
-    kind = contact_types(np.concatenate((tables.shapes.type[plan.shape_row], shared.type[shared_rows])))
-    supported = _supported_table()[kind[pairs[:, 0]], kind[pairs[:, 1]]]
-    paths = [prefix + tables.shapes.path[row] for row in plan.shape_row]
-    paths += [shared.path[row] for row in shared_rows]
-    _note_missing(pairs[~supported], kind, paths, findings)
+    home = np.concatenate((np.zeros(own, np.int32), np.full(shared, -1, np.int32)))
+    pairs = candidate_pairs(world.link, home, filtered_pairs=world.filters).astype(np.int64)
+    pairs = pairs[world.kept(pairs)]
+    supported = _supported_table()[world.kind[pairs[:, 0]], world.kind[pairs[:, 1]]]
+    _note_missing(pairs[~supported], world.kind, world.paths, findings)
     return pairs[supported]
+
+
+def _search(numbering: Numbering, template: int, findings: Findings) -> PairSearch:
+    """What a search for the near pairs of the only environment needs to know."""
+    world = _World(numbering, template)
+    count = len(world.link)
+    if count > MOST_SHAPES:
+        raise UnsupportedError(
+            f"the scene has {count} shapes in one world; more than {MOST_SHAPES} are not supported"
+        )
+    immovable = np.append(world.plan.link_immovable[_welds(world.plan)], True)[world.link]
+    # Types that have no narrow phase with some other: few shapes are of them.
+    table = _supported_table()
+    lacking = np.flatnonzero(~table[world.kind][:, np.unique(world.kind)].all(axis=1))
+    pairs = _pairs_among([lacking])
+    pairs = pairs[(world.link[pairs[:, 0]] != world.link[pairs[:, 1]]) & world.kept(pairs)]
+    missing = ~table[world.kind[pairs[:, 0]], world.kind[pairs[:, 1]]]
+    _note_missing(pairs[missing], world.kind, world.paths, findings)
+    # Pairs within an articulation, and on bodies that a joint beside the trees connects, may be kept apart.
+    articulation = np.append(world.plan.link_articulation, -1)[world.link]
+    groups = [np.flatnonzero(articulation == a) for a in _repeated(articulation[articulation >= 0])]
+    joined = joined_bodies(world.tables, world.plan)
+    shapes_of = {int(b): np.flatnonzero(world.body == b) for b in np.unique(joined)}
+    within = [_pairs_among(groups)]
+    for a, b in joined.tolist():
+        within.append(
+            np.stack(np.meshgrid(shapes_of[a], shapes_of[b], indexing="ij"), axis=-1).reshape(-1, 2)
+        )
+    apart = np.sort(np.concatenate(within), axis=1)
+    apart = apart[world.link[apart[:, 0]] != world.link[apart[:, 1]]]
+    apart = apart[~world.kept(apart)]
+    return PairSearch(
+        capacity=min(_PAIRS_PER_SHAPE * count, max(count * (count - 1) // 2, 1)),
+        filtered_pairs=np.concatenate((apart, world.filters)),
+        fixed_shapes=np.flatnonzero(immovable),
+        idle_shapes=np.flatnonzero(~world.enabled),
+    )
+
+
+def _repeated(values: Array) -> list[int]:
+    """Values that occur more than once."""
+    found, counts = np.unique(values, return_counts=True)
+    return [int(value) for value in found[counts > 1]]
+
+
+def _pairs_among(groups: list[Array]) -> npt.NDArray[np.int64]:
+    """All pairs of two members of one group.
+
+    Raises:
+        UnsupportedError: If there are too many to list.
+    """
+    total = sum(len(members) * (len(members) - 1) // 2 for members in groups)
+    if total > _MOST_PAIRS:
+        raise UnsupportedError(
+            f"{total} pairs of shapes within articulations, or of planes and meshes, are to be looked at; more than "
+            f"{_MOST_PAIRS} are not supported"
+        )
+    blocks = [np.zeros((0, 2), np.int64)]
+    for members in groups:
+        first, second = np.triu_indices(len(members), k=1)
+        blocks.append(np.stack((members[first], members[second]), axis=-1))
+    return np.concatenate(blocks)
 
 
 def _note_missing(pairs: Array, kind: IntArray, paths: list[str], findings: Findings) -> None:

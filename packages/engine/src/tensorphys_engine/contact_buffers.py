@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorphys_contact import Contacts, Model, create_contacts
+from tensorphys_contact import Contacts, Model, create_contacts, find_shortages, settle_overflow
 from tensorphys_contact.contacts import SLOT_BYTES
 
 # Solver rows of a contact: two ends with one vector for each velocity of a chain, and some 40 numbers.
@@ -33,12 +33,19 @@ def allocate_contacts(model: Model, max_chain: int, budget: int | None) -> Conta
 
 
 def holds_all(model: Model, contacts: Contacts) -> bool:
-    """Whether the contacts have room for all that the candidate pairs can make."""
-    return int(contacts.capacity) >= int(model.environment_capacity.sum())
+    """Whether the contacts have room for all that the candidate pairs can make; never where pairs are searched."""
+    return model.search is None and int(contacts.capacity) >= int(model.environment_capacity.sum())
 
 
-def overflow_text(contacts: Contacts, environment_path: tuple[str, ...]) -> str:
+def overflow_text(model: Model, contacts: Contacts, environment_path: tuple[str, ...]) -> str:
     """What overflowed, for people: environments, needed and present sizes."""
+    short = [entry for entry in find_shortages(model, contacts) if entry.buffer != "contacts"]
+    if short:
+        return "; ".join(
+            f"{entry.buffer}: {environment_path[entry.environment] or '/'} has {entry.required} near pairs where "
+            f"{entry.capacity} fit; the others were left out"
+            for entry in short
+        )
     flags = np.flatnonzero(contacts.overflow.numpy())
     needed = contacts.required.numpy()
     present = np.diff(contacts.slot_start.numpy())
@@ -51,7 +58,12 @@ def overflow_text(contacts: Contacts, environment_path: tuple[str, ...]) -> str:
 
 
 def grown_contacts(model: Model, contacts: Contacts) -> Contacts:
-    """Larger contacts, with room for what the last steps wanted in each environment."""
+    """Larger contacts, with room for what the last steps wanted in each environment.
+
+    Where near pairs are searched, the room for pairs grows with them.
+    """
+    if model.search is not None:
+        return settle_overflow(model, contacts)
     wanted = np.maximum(model.environment_capacity, 1)
     needed = float(((contacts.required.numpy() + 1) / wanted).max())
     present = contacts.capacity / max(int(wanted.sum()), 1)

@@ -15,7 +15,7 @@ import tensorphys_contact
 from tensorphys_contact import Contacts
 from tensorphys_dynamics import Control, Solver, State, StepLoads
 from tensorphys_engine._kernels.margins import motion_margin
-from tensorphys_engine._kernels.offsets import effective_offsets
+from tensorphys_engine._kernels.offsets import effective_offsets, reaching_offsets
 from tensorphys_engine.articulation_info import ArticulationInfo
 from tensorphys_engine.bodies import note_moved_links
 from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
@@ -44,6 +44,8 @@ OnOverflow = Literal["grow", "raise", "warn"]
 
 _LOGGER = logging.getLogger(__name__)
 _DEFAULT_SUBSTEPS = 4
+# Contacts of large worlds are springs that give way by g h² for each body above them; a pile on fewer keeps trembling.
+_LARGE_SUBSTEPS = 8
 _DEFAULT_VELOCITY_PASSES = 1
 
 
@@ -102,8 +104,8 @@ class Simulation:
         Args:
             scene: The scene.
             device: Warp device.
-            substeps: Substeps of a step; default the largest authored solver position iteration count, 4 where
-                none is authored.
+            substeps: Substeps of a step; default the largest authored solver position iteration count; where none
+                is authored 4, or 8 if an environment has 256 shapes and more.
             velocity_passes: Passes without position bias; default the largest authored velocity iteration count,
                 at least 1.
             ignore_unsupported: Whether what is not supported is left out, with a warning, instead of an error.
@@ -131,7 +133,8 @@ class Simulation:
         self.state: State = State(self.model)
         self.control: Control = Control(self.model)
         counts = authored_counts(scene)
-        self.substeps = substeps or counts[0] or _DEFAULT_SUBSTEPS
+        default = _LARGE_SUBSTEPS if built.has_large else _DEFAULT_SUBSTEPS
+        self.substeps = substeps or counts[0] or default
         # Content authors 0 for engines that need no such pass; the solver needs one.
         self.velocity_passes = velocity_passes or counts[1] or _DEFAULT_VELOCITY_PASSES
         self._dt = 1.0 / scene.settings.steps_per_second
@@ -141,6 +144,7 @@ class Simulation:
         self._use_contacts(contacts, built.bounce_threshold)
         self._environment_link = built.environment_link
         self._link_radius = built.link_radius
+        self._large, self._has_large = built.large, built.has_large
         self._margin = wp.zeros(scene.environments.count, dtype=wp.float32, device=self.device)
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
         self._use_graph = use_graph
@@ -304,6 +308,7 @@ class Simulation:
             motion_margin,
             dim=self.environment_count,
             inputs=[
+                self._large,
                 self._environment_link,
                 self._link_radius,
                 self.state.link_velocity,
@@ -313,6 +318,8 @@ class Simulation:
             outputs=[self._margin],
             device=self.device,
         )
+        if self._has_large:
+            self._reach()
         tensorphys_contact.collide(
             self.contact_model, self.state.link_pose, self.contacts, margin=self._margin
         )
@@ -320,8 +327,28 @@ class Simulation:
         self.solver.step()
         # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
         compaction = 2 if self.contact_model.chunk_pair is None else 4
-        collide = 1 + len(self.contact_model.family_pairs) + compaction
+        collide = 1 + len(self.contact_model.family_pairs) + compaction + int(self._has_large)
         self.launch_count = 2 + aimed + collide + self.solver.launch_count
+
+    def _reach(self) -> None:
+        """Add to the offsets of shapes in large environments what their bodies can cover in a step."""
+        wp.launch(
+            reaching_offsets,
+            dim=self.contact_offset.size,
+            inputs=[
+                self.contact_offset,
+                self.contact_model.shape_body,
+                self.contact_model.shape_environment,
+                self.model.link_disabled,
+                self._large,
+                self._link_radius,
+                self.state.link_velocity,
+                self.model.gravity,
+                self.solver.time_step,
+            ],
+            outputs=[self.contact_model.contact_offset],
+            device=self.device,
+        )
 
     def _has_overflow(self) -> bool:
         view = self._overflow_view
@@ -337,8 +364,11 @@ class Simulation:
             self._handle_overflow()
 
     def _handle_overflow(self) -> None:
-        text = overflow_text(self.contacts, self.scene.environments.path)
+        text = overflow_text(self.contact_model, self.contacts, self.scene.environments.path)
         self.contacts.overflow.zero_()
+        if self.contact_model.search is not None and self._on_overflow != "grow":
+            self.contact_model.search.overflow.zero_()
+            self.contact_model.search.required.zero_()
         if self._on_overflow == "raise":
             raise ContactOverflowError(text)
         if self._on_overflow == "warn":

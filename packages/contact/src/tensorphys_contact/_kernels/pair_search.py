@@ -59,11 +59,14 @@ def wanted(
     a: int,
     b: int,
     filtered: wp.array[wp.int64],
+    role: wp.array[wp.int32],
     family_of: wp.array[wp.int32],
     shape_type: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
 ) -> bool:
-    """Whether two shapes may touch: types that can, bodies that differ, no filter."""
+    """Whether two shapes may touch: types that can, bodies that differ, one that moves, no filter."""
+    if role[a] + role[b] > 1:
+        return False
     types = wp.int32(wp.sqrt(float(family_of.shape[0])) + 0.5)
     if family_of[shape_type[a] * types + shape_type[b]] < 0 or shape_body[a] == shape_body[b]:
         return False
@@ -86,6 +89,7 @@ def visit_near(
     rank: wp.array[wp.int32],
     shape_row: wp.array[wp.int32],
     filtered: wp.array[wp.int64],
+    role: wp.array[wp.int32],
     family_of: wp.array[wp.int32],
     lower: wp.array[wp.vec3],
     upper: wp.array[wp.vec3],
@@ -99,7 +103,7 @@ def visit_near(
     found = int(0)
     for k in range(plane.shape[0]):
         near = not plane_apart(bound[shape_row[plane[k]]], bound[shape_row[shape]])
-        if near and wanted(shape, plane[k], filtered, family_of, shape_type, shape_body):
+        if near and wanted(shape, plane[k], filtered, role, family_of, shape_type, shape_body):
             if start + found < capacity:
                 code_out[start + found] = pair_code(shape, plane[k], shape_type.shape[0])
             found += 1
@@ -108,7 +112,7 @@ def visit_near(
     while wp.bvh_query_next(query, j):
         other = solid[j]
         if rank[other] > rank[shape]:
-            if wanted(shape, other, filtered, family_of, shape_type, shape_body):
+            if wanted(shape, other, filtered, role, family_of, shape_type, shape_body):
                 if start + found < capacity:
                     code_out[start + found] = pair_code(shape, other, shape_type.shape[0])
                 found += 1
@@ -123,6 +127,7 @@ def count_near(
     rank: wp.array[wp.int32],
     shape_row: wp.array[wp.int32],
     filtered: wp.array[wp.int64],
+    role: wp.array[wp.int32],
     family_of: wp.array[wp.int32],
     lower: wp.array[wp.vec3],
     upper: wp.array[wp.vec3],
@@ -144,6 +149,7 @@ def count_near(
         rank,
         shape_row,
         filtered,
+        role,
         family_of,
         lower,
         upper,
@@ -186,6 +192,7 @@ def write_near(
     rank: wp.array[wp.int32],
     shape_row: wp.array[wp.int32],
     filtered: wp.array[wp.int64],
+    role: wp.array[wp.int32],
     family_of: wp.array[wp.int32],
     lower: wp.array[wp.vec3],
     upper: wp.array[wp.vec3],
@@ -211,6 +218,7 @@ def write_near(
             rank,
             shape_row,
             filtered,
+            role,
             family_of,
             lower,
             upper,

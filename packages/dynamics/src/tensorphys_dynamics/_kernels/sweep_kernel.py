@@ -139,6 +139,8 @@ def sweep_kernel(joints: bool, direct: bool) -> Any:
         x: NewtonData,
     ):
         environment = wp.tid()
+        if z.capacity[environment] < 0:
+            return  # solved in parallel
         h = time_step[0] / float(substeps)
         warm_start(t, m, s, w, k, r, environment, h)
         at_once = int(0)

@@ -7,6 +7,7 @@ wp.set_module_options({"enable_backward": False})
 
 @wp.kernel
 def motion_margin(
+    large: wp.array[wp.int32],
     environment_link: wp.array[wp.int32],
     link_radius: wp.array[wp.float32],
     link_velocity: wp.array[wp.spatial_vector],
@@ -16,9 +17,13 @@ def motion_margin(
 ):
     """Sum of the two longest ways that points of two bodies can cover in a step.
 
-    One thread an environment. A body without shapes has a radius below 0 and is left out.
+    One thread an environment. A body without shapes has a radius below 0 and is left out. Shapes of large environments
+    have margins of their own, see `reaching_offsets`.
     """
     e = wp.tid()
+    if large[e] == 1:
+        margin_out[e] = 0.0
+        return
     h = time_step[0]
     longest = float(0.0)
     second = float(0.0)

@@ -74,6 +74,66 @@ def ball_scene(environment_count: int = 1, *, spacing: float = 0.0, height: floa
     return _scene(template, environment_count, spacing)
 
 
+def pile_scene(
+    counts: tuple[int, int, int],
+    *,
+    edge: float = 0.2,
+    gap: float = 0.04,
+    tilt: float = 0.05,
+    restitution: float = 0.0,
+) -> Scene:
+    """Equal boxes on a grid above the ground, slightly turned and moved at random, in one world at 60 Hz.
+
+    Args:
+        counts: Boxes along X, Y and Z.
+        edge: Edge of a box [m]; its density is 125 kg/m³.
+        gap: Space between two boxes of the grid [m].
+        tilt: Largest turn about a random axis [rad].
+        restitution: Of all boxes and the ground.
+
+    Returns:
+        The scene; box number n is ``/box{n}``, its collider ``/box{n}/geometry``.
+    """
+    rng = np.random.default_rng(0)
+    count = int(np.prod(counts))
+    cell = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
+    cell = cell[np.lexsort(cell.T)]
+    centre = np.append((np.array(counts[:2]) - 1) / 2, -0.5)
+    position = (cell - centre) * (edge + gap) + rng.uniform(-0.25, 0.25, (count, 3)) * gap
+    axis = rng.normal(size=(count, 3))
+    angle = rng.uniform(0.0, tilt, (count, 1)) / 2
+    turn = np.hstack((np.sin(angle) * axis / np.linalg.norm(axis, axis=1)[:, None], np.cos(angle)))
+    mass = 125.0 * edge**3
+    paths = [f"/box{i}" for i in range(count)]
+    template = Template(
+        prims=("", *(path + end for path in paths for end in ("", "/geometry")), "/material"),
+        bodies=_table(
+            Bodies,
+            path=tuple(paths),
+            mass=np.full(count, mass),
+            inertia=np.tile(np.eye(3) * mass * edge**2 / 6, (count, 1, 1)),
+            pose=np.hstack((position, turn)),
+        ),
+        shapes=_table(
+            Shapes,
+            path=tuple(f"{path}/geometry" for path in paths),
+            body=np.arange(count),
+            type=np.full(count, int(ShapeType.BOX)),
+            size=np.full((count, 3), edge / 2),
+            material=np.zeros(count, int),
+        ),
+        materials=_table(
+            Materials,
+            path=("/material",),
+            static_friction=[0.5],
+            dynamic_friction=[0.5],
+            restitution=[restitution],
+        ),
+    )
+    settings = Settings(steps_per_second=60.0)
+    return replicate(Scene(templates=(template,), shared=_GROUND, settings=settings), 1)
+
+
 def pendulum_scene(environment_count: int = 1, *, flipped: bool = False, angle: float = 0.1) -> Scene:
     """A point mass of 1 kg on a rod of 1 m that turns about Y, hanging from a fixed base at 2 m.
 

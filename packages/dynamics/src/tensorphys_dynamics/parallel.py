@@ -1,0 +1,200 @@
+"""Contacts of large environments, solved in parallel inside each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import warp as wp
+
+from tensorphys_dynamics._kernels import coloring, joints_parallel, sweep_parallel
+from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
+from tensorphys_dynamics._kernels.coloring import Manifolds
+from tensorphys_dynamics._kernels.newton import NewtonData
+from tensorphys_dynamics.joints import JointModel
+from tensorphys_dynamics.model import Model
+from tensorphys_dynamics.state import State
+
+LARGE = 256
+"""Articulations that move from which on the contacts of an environment are solved in parallel."""
+ROUNDS = 16
+"""Rounds of colouring; each leaves some half of the manifolds without a colour."""
+REBOUND_ROUNDS = 4
+REPEATS = 4
+"""Times that a pass is repeated where impulses change suddenly."""
+# Colours with a launch of their own; the others are few enough for one block of threads.
+_LAUNCHED = 12
+_BLOCK = 256
+_MOST_THREADS = 1 << 16
+
+
+def large_environments(model: Model, threshold: int) -> npt.NDArray[np.int32]:
+    """1 for each environment with at least `threshold` articulations that move."""
+    counts = np.diff(model.articulation_velocity_start.numpy())
+    environment = model.articulation_environment.numpy()
+    moving = np.bincount(environment, weights=counts > 0, minlength=model.environment_count)
+    return (moving >= threshold).astype(np.int32)
+
+
+class ParallelSweep:
+    """Colours the manifolds of large environments in each step, and sweeps them colour by colour.
+
+    On the CPU one launch takes all manifolds of a pass, in the order of their colours: the result is the same.
+
+    Attributes:
+        manifolds: Colouring of the last step; `totals` counts manifolds, colours, and manifolds without a colour.
+        color_start, color_order: First slots of the manifolds sorted by colour, and where each colour starts.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        contact: ContactData,
+        joints: JointModel,
+        large: npt.NDArray[np.int32],
+        *,
+        by_color: bool | None = None,
+    ) -> None:
+        """Allocate the colouring.
+
+        Args:
+            model: Constants.
+            state: State that the steps advance.
+            contact: Contacts.
+            joints: Joints beside the trees.
+            large: 1 for the environments that are solved here.
+            by_color: Whether each colour is a launch; default on CUDA.
+        """
+        self._model, self._state, self._contact, self._joints = model, state, contact, joints
+        device = model.device
+        slots = contact.body0.shape[0]
+        self._slots = slots
+        self._by_color = device.is_cuda if by_color is None else by_color
+        inside = large[model.articulation_environment.numpy()] == 1
+        roots = np.array([kind.root_count for kind in model.types])[model.articulation_type.numpy()]
+        velocities = np.diff(model.articulation_velocity_start.numpy())
+        self._dofs = bool(((velocities > roots) & inside).any())
+        moving = inside & (velocities > 0)
+        self._nodes = int(moving.sum())
+        self._threads = min(self._nodes, _MOST_THREADS) if self._by_color else 1
+
+        def zeros(count: int, dtype: Any) -> wp.array:
+            return wp.zeros(count, dtype=dtype, device=device)
+
+        f = Manifolds()
+        for name in ("leader", "place", "first", "end0", "end1", "start", "color", "wish"):
+            setattr(f, name, zeros(slots, wp.int32))
+        f.best = zeros(self._nodes * coloring.COLORS, wp.int64)
+        for name, dtype in (("mask", wp.int64), ("degree", wp.int32), ("stamp", wp.int32)):
+            setattr(f, name, zeros(self._nodes, dtype))
+        node = np.where(moving, np.cumsum(moving) - 1, -1)
+        f.node = wp.array(node.astype(np.int32), dtype=wp.int32, device=device)
+        # nodes are numbered as articulations are: environment by environment
+        home = model.articulation_environment.numpy()[moving]
+        starts = np.searchsorted(home, np.arange(model.environment_count))
+        f.node_start = wp.array(starts.astype(np.int32), dtype=wp.int32, device=device)
+        f.large = wp.array(large, dtype=wp.int32, device=device)
+        f.totals = zeros(3, wp.int32)
+        self.manifolds = f
+        self._key = zeros(2 * slots, wp.int32)
+        self.color_order = zeros(2 * slots, wp.int32)
+        self.color_start = zeros(coloring.COLORS + 2, wp.int32)
+        self._scratch = NewtonData()
+        self._scratch.start = zeros(slots, wp.vec3)
+        self._scratch.target = zeros(slots, wp.float32)
+        self._launched = self._turn = 0
+
+    def color(self) -> int:
+        """Colour the manifolds of this step; returns kernel launches."""
+        m, k, f = self._model, self._contact, self.manifolds
+        self._launched, self._turn = 0, 0
+        self._launch(coloring.mark_manifolds, self._slots, [k, f.large], [f.leader])
+        wp.utils.array_scan(f.leader, f.place, inclusive=True)
+        order = [self._key, self.color_order]
+        self._launch(coloring.clear_nodes, self._nodes, [], [f])
+        self._launch(coloring.list_manifolds, self._slots, [m.tables, k], [f, *order])
+        for turn in range(ROUNDS):
+            inputs = [turn, self._threads]
+            self._launch(coloring.propose, self._threads, inputs, [f])
+            self._launch(coloring.accept, self._threads, inputs, [f])
+        self._launch(coloring.list_colors, self._threads, [self._threads], [f, *order])
+        wp.utils.radix_sort_pairs(self._key, self.color_order, self._slots)
+        keys = self._key[: self._slots]
+        self._launch(coloring.find_starts, coloring.COLORS + 2, [keys], [self.color_start, f])
+        return self._launched
+
+    def sweep(
+        self,
+        scratch: Scratch,
+        rows: ContactRows,
+        timing: list[Any],
+        bounce_threshold: wp.array,
+        velocity_passes: int,
+    ) -> int:
+        """Solve all rows of a substep; returns kernel launches.
+
+        Args:
+            scratch: Quantities of the substep, after its free velocities.
+            rows: Rows of contacts.
+            timing: Time step and number of substeps.
+            bounce_threshold: Approach speed above which restitution acts, one value on the device.
+            velocity_passes: Passes without position bias.
+        """
+        self._launched = 0
+        self._passing = (scratch, rows, timing, bounce_threshold)
+        m, k, large = self._model, self._contact, self.manifolds.large
+        articulations = m.articulation_count
+        state = self._state.data
+        self._visit(sweep_parallel.WARM)
+        if self._dofs:
+            inputs = [m.tables, m.data, large, *timing]
+            self._launch(sweep_parallel.start_dofs, articulations, inputs, [state, scratch])
+        self._pass_joints(-1)
+        for biased in (1, 0):
+            self._pass_joints(biased)
+            if biased:
+                for _ in range(REBOUND_ROUNDS):
+                    self._visit(sweep_parallel.REBOUND)
+            first = 1 if biased else velocity_passes
+            for turn in range(first + REPEATS):
+                self._turn += 1
+                self._visit(sweep_parallel.SOLVE, again=int(turn >= first), biased=biased)
+                if self._dofs:
+                    inputs = [m.tables, m.data, large, *timing, biased]
+                    self._launch(sweep_parallel.pass_dofs, articulations, inputs, [state, scratch])
+                self._pass_joints(biased)
+            if biased:
+                self._launch(sweep_parallel.keep_drift, articulations, [m.tables, large], [scratch])
+                inputs = [m.tables, k, large, *timing]
+                self._launch(sweep_parallel.move_contacts, self._slots, inputs, [scratch, rows])
+        self._launch(sweep_parallel.add_loads, self._slots, [k, large], [scratch, rows])
+        if self._dofs:
+            inputs = [m.tables, m.data, large, *timing]
+            self._launch(sweep_parallel.keep_loads, articulations, inputs, [state, scratch])
+        return self._launched
+
+    def _pass_joints(self, biased: int) -> None:
+        if self._joints.block_count:
+            inputs = [self._model.tables, self._joints.tables, self.manifolds.large, biased]
+            outputs = [self._passing[0], self._joints.rows]
+            self._launch(joints_parallel.pass_joints, self._model.environment_count, inputs, outputs)
+
+    def _visit(self, kind: int, *, again: int = 0, biased: int = 1) -> None:
+        """Visit all manifolds once, colour by colour."""
+        scratch, rows, timing, bounce_threshold = self._passing
+        m = self._model
+        shared = [m.tables, m.data, self._contact, self.color_start, self.color_order, bounce_threshold]
+        shared += [*timing, int(kind), self._turn, again, biased]
+        outputs = [scratch, rows, self._scratch, self.manifolds]
+        launched = _LAUNCHED if self._by_color else 0
+        for color in range(launched):
+            inputs = [*shared, color, self._threads]
+            self._launch(sweep_parallel.visit_color, self._threads, inputs, outputs)
+        block = _BLOCK if self._by_color else 1
+        self._launch(sweep_parallel.visit_rest, block, [*shared, launched, block], outputs, block_dim=_BLOCK)
+
+    def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any], **options: Any) -> None:
+        wp.launch(kernel, dim=count, inputs=inputs, outputs=outputs, device=self._model.device, **options)
+        self._launched += 1
