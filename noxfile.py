@@ -174,13 +174,14 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Each bench script, or those given: `nox -s bench -- packages/engine/bench/step.py`."""
+    """Each measurement, or one with its options: `nox -s bench -- quantities --counts 1 256`; `-- list` names them."""
     _install_editable(session, PACKAGES)
-    scripts = session.posargs or sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("packages/*/bench/*.py"))
-    if not scripts:
-        session.skip("no packages/*/bench/*.py")
-    for script in scripts:
-        session.run("python", script)
+    if session.posargs:
+        session.run("python", "tools/bench", *session.posargs)
+        return
+    names = session.run("python", "tools/bench", "list", silent=True)
+    for line in str(names).splitlines():
+        session.run("python", "tools/bench", line.split()[0])
 
 
 @nox.session

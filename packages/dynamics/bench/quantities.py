@@ -1,14 +1,21 @@
-"""Time of the quantities of three robots: python bench/quantities.py [--device cuda:0] [--counts 1 256 8192]
+"""Time of kinematics, mass matrix, bias and forward dynamics of three robots, beside Pinocchio and MuJoCo.
 
-Reports microseconds an environment, as the median of replays of a recorded launch: mass matrix (kinematics included),
-bias (gravity and velocity products by inverse dynamics), forward dynamics, Jacobians of all links. With Pinocchio
-installed, its crba, rnea and aba of the same tree on one core stand beside; they take one joint a degree of freedom.
+    python tools/bench quantities [--device cuda:0] [--counts 1 256 8192] [--json quantities.json]
+
+Reports microseconds an environment, median and quartiles of replays of a recorded launch: FK (link poses and velocities),
+mass matrix (kinematics included), bias (gravity and velocity products by inverse dynamics), forward dynamics, Jacobians
+of all links, and the first four together. With Pinocchio installed, its forwardKinematics, crba, rnea and aba of the same
+tree on one core stand beside; they take one joint a degree of freedom. With MuJoCo, its mj_kinematics with mj_comPos,
+mj_makeM, mj_rne and mj_forward without contacts. On the CPU all times are those of the calling thread.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
+import os
+import pathlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -27,10 +34,23 @@ def prepare(robot: robots.Robot, device: str, copies: int) -> dict[str, Callable
     rng = np.random.default_rng(0)
     q = rng.uniform(-0.5, 0.5, model.dof_count)
     state.set_initial(dof_position=q, velocity=rng.normal(size=model.velocity_count))
-    Solver(model, state, control).update_kinematics()
+    solver = Solver(model, state, control)
+    solver.update_kinematics()
     quantities = Quantities(model, state)
     zero = wp.zeros(model.velocity_count, dtype=wp.float32, device=device)
+
+    def kinematics() -> None:
+        solver.update_kinematics(every=True)
+
+    def together() -> None:
+        kinematics()
+        quantities.mass_matrix()
+        quantities.inverse_dynamics(zero)
+        quantities.forward_dynamics(zero)
+
     return {
+        "FK": kinematics,
+        "together": together,
         "mass matrix": quantities.mass_matrix,
         "bias": lambda: quantities.inverse_dynamics(zero),
         "forward": lambda: quantities.forward_dynamics(zero),
@@ -38,8 +58,8 @@ def prepare(robot: robots.Robot, device: str, copies: int) -> dict[str, Callable
     }
 
 
-def measure(call: Callable[[], Any], device: str, copies: int, replays: int) -> float:
-    """Microseconds of a call an environment."""
+def measure(call: Callable[[], Any], device: str, copies: int, replays: int) -> list[float]:
+    """Microseconds of a call an environment: median, lower and upper quartile."""
     call()
     repeat = max(1, 64 // copies)
     with wp.ScopedCapture(device=device) as capture:
@@ -54,10 +74,25 @@ def measure(call: Callable[[], Any], device: str, copies: int, replays: int) -> 
         wp.capture_launch(capture.graph)
         wp.synchronize_device(device)
         times.append(clock() - before)
-    return float(np.median(times[1:])) / copies / repeat * 1e6
+    return [float(x) / copies / repeat * 1e6 for x in np.percentile(times[1:], (50, 25, 75))]
 
 
-def pinocchio(robot: robots.Robot) -> dict[str, float]:
+def called(calls: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
+    """Microseconds of each call: median, lower and upper quartile of ten groups."""
+    result = {}
+    for name, call in calls.items():
+        call()
+        times = []
+        for _ in range(10):
+            before = time.thread_time()
+            for _ in range(300):
+                call()
+            times.append((time.thread_time() - before) / 300 * 1e6)
+        result[name] = [float(x) for x in np.percentile(times, (50, 25, 75))]
+    return result
+
+
+def pinocchio(robot: robots.Robot) -> dict[str, list[float]]:
     """Microseconds of Pinocchio's algorithms on the same tree."""
     import pinocchio as pin
 
@@ -84,20 +119,56 @@ def pinocchio(robot: robots.Robot) -> dict[str, float]:
     visit(0, 0, pin.SE3.Identity())
     data = model.createData()
     q, v = pin.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq)), np.ones(model.nv)
-    calls = {
-        "mass matrix": lambda: pin.crba(model, data, q),
-        "bias": lambda: pin.rnea(model, data, q, v, 0 * v),
-        "forward": lambda: pin.aba(model, data, q, v, v),
-        "jacobians": lambda: pin.computeJointJacobians(model, data, q),
-    }
-    result = {}
-    for name, call in calls.items():
-        call()
-        before = time.thread_time()
-        for _ in range(3000):
-            call()
-        result[name] = (time.thread_time() - before) / 3000 * 1e6
-    return result
+    return called(
+        {
+            "FK": lambda: pin.forwardKinematics(model, data, q, v),
+            "mass matrix": lambda: pin.crba(model, data, q),
+            "bias": lambda: pin.rnea(model, data, q, v, 0 * v),
+            "forward": lambda: pin.aba(model, data, q, v, v),
+            "jacobians": lambda: pin.computeJointJacobians(model, data, q),
+        }
+    )
+
+
+def mujoco(robot: robots.Robot) -> dict[str, list[float]]:
+    """Microseconds of MuJoCo's functions on the same tree."""
+    import mujoco as mj
+
+    tree, spec = robot.tree, mj.MjSpec()
+    spec.compiler.autolimits = False
+    bodies: list[Any] = []
+    for link in range(len(tree.parent)):
+        parent = spec.worldbody if tree.parent[link] < 0 else bodies[tree.parent[link]]
+        rest = tree.rest_pose[link]
+        body = parent.add_body(pos=rest[:3], quat=[rest[6], *rest[3:6]])
+        body.explicitinertial = True
+        body.mass, body.ipos = tree.mass[link], tree.com[link]
+        i = tree.inertia[link]
+        body.fullinertia = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+        if link == 0 and not tree.fixed_base:
+            body.add_freejoint()
+        for dof in np.flatnonzero(tree.dof_link == link):
+            kind = mj.mjtJoint.mjJNT_HINGE if tree.dof_rotational[dof] else mj.mjtJoint.mjJNT_SLIDE
+            body.add_joint(type=kind, axis=tree.dof_axis[dof], pos=tree.dof_anchor[dof])
+        bodies.append(body)
+    model = spec.compile()
+    data = mj.MjData(model)
+    data.qvel[:] = 1.0
+    mj.mj_forward(model, data)
+    force = np.zeros(model.nv)
+
+    def kinematics() -> None:
+        mj.mj_kinematics(model, data)
+        mj.mj_comPos(model, data)
+
+    return called(
+        {
+            "FK": kinematics,
+            "mass matrix": lambda: mj.mj_makeM(model, data),
+            "bias": lambda: mj.mj_rne(model, data, 0, force),
+            "forward": lambda: mj.mj_forward(model, data),
+        }
+    )
 
 
 def main() -> None:
@@ -108,15 +179,24 @@ def main() -> None:
     parser.add_argument("--replays", type=int, default=20)
     options = parser.parse_args()
     wp.config.quiet = True
-    for name in ("arm", "ant", "humanoid"):
+    kept: list[dict[str, Any]] = []
+
+    def report(robot: str, by: str, count: int, times: dict[str, list[float]]) -> None:
+        kept.append({"robot": robot, "by": by, "environments": count, "microseconds": times})
+        text = "  ".join(f"{key} {a:.3f} ({b:.3f}-{c:.3f})" for key, (a, b, c) in times.items())
+        print(robot, by, count, text, flush=True)
+
+    for name in ("arm", "quadruped", "humanoid"):
         robot = getattr(robots, name)()
         for count in options.counts:
             calls = prepare(robot, options.device, count)
             times = {key: measure(c, options.device, count, options.replays) for key, c in calls.items()}
-            print(name, count, "  ".join(f"{key} {value:.3f}" for key, value in times.items()), flush=True)
-        if importlib.util.find_spec("pinocchio") is not None:
-            times = pinocchio(robot)
-            print(name, "pinocchio", "  ".join(f"{key} {value:.3f}" for key, value in times.items()))
+            report(name, options.device, count, times)
+        for package, peer in (("pinocchio", pinocchio), ("mujoco", mujoco)):
+            if importlib.util.find_spec(package) is not None:
+                report(name, package, 1, peer(robot))
+    if "TENSORPHYS_BENCH_JSON" in os.environ:
+        pathlib.Path(os.environ["TENSORPHYS_BENCH_JSON"]).write_text(json.dumps(kept), "utf-8")
 
 
 if __name__ == "__main__":

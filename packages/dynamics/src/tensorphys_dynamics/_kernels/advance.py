@@ -6,6 +6,7 @@ from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, T
 from tensorphys_dynamics._kernels.balls import advance_ball, ball_place, three
 from tensorphys_dynamics._kernels.factor import from_u
 from tensorphys_dynamics._kernels.friction import is_smooth
+from tensorphys_dynamics._kernels.kinematics import FASTEST
 from tensorphys_spatial.device import quaternion_integrate
 
 wp.set_module_options({"enable_backward": False})
@@ -49,10 +50,11 @@ def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32], h
         link = t.articulation_link[a]
         linear = wp.length(wp.vec3(v[start], v[start + 1], v[start + 2]))
         angular = wp.length(wp.vec3(v[start + 3], v[start + 4], v[start + 5]))
-        if linear > m.link_max_linear_velocity[link]:
+        fastest = wp.min(m.link_max_linear_velocity[link], FASTEST)
+        if linear > fastest:
             clamped = 1
             for i in range(3):
-                v[start + i] = v[start + i] * (m.link_max_linear_velocity[link] / linear)
+                v[start + i] = v[start + i] * (fastest / linear)
         top = wp.min(m.link_max_angular_velocity[link], HALF_TURN / h)
         if angular > top:
             clamped = 1

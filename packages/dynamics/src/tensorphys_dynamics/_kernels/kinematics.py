@@ -103,6 +103,10 @@ def link_masses(m: ModelData, w: Scratch, link: int, origin: wp.vec3):
 
 # Determinant of an inertia over the cube of its trace, below which it is not inverted.
 SOUND = wp.constant(1.0e-10)
+# A floating root moves no faster [lengths / s] and is given no faster turn [rad/s] by its momentum: light links that
+# whip about a heavy one may ask for anything, and squares must stay within what float32 holds.
+FASTEST = wp.constant(1.0e9)
+FASTEST_TURN = wp.constant(1.0e5)
 
 
 @wp.func
@@ -133,13 +137,19 @@ def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
     about_centre = inertia - point_inertia(mass, centre)
     # rounding of a heavy load far from the root may leave no inertia to invert
     size = wp.trace(about_centre)
+    sound = int(0)
+    target_p = w.momentum_linear[a]
+    target_angular = w.momentum_angular[a] - wp.cross(w.origin_shift[a], target_p)
+    turn = wp.vec3(0.0, 0.0, 0.0)
+    move = wp.vec3(0.0, 0.0, 0.0)
     if w.momentum_known[a] == 1 and wp.determinant(about_centre) > SOUND * size * size * size:
-        shift = w.origin_shift[a]
-        target_p = w.momentum_linear[a]
-        target_angular = w.momentum_angular[a] - wp.cross(shift, target_p)
         dp = target_p - p
         turn = wp.inverse(about_centre) * (target_angular - angular - wp.cross(centre, dp))
         move = dp / mass - wp.cross(turn, centre)
+        if wp.length(w.link_angular[base] + turn) <= FASTEST_TURN:
+            if wp.length(w.link_linear[base] + move) <= FASTEST:
+                sound = 1
+    if sound == 1:
         start = t.articulation_velocity[a]
         for i in range(3):
             s.velocity[start + i] = s.velocity[start + i] + move[i]

@@ -120,6 +120,21 @@ def ant() -> Robot:
     return Robot(tree, dof, 0.35, list(range(9)), np.array(centers), np.array([0.2] + [0.06] * 8))
 
 
+def quadruped() -> Robot:
+    """18 velocities, 13 links: four legs of hip, thigh and shank as ANYmal has them; a sphere at each foot and one in the
+    base."""
+    bodies: list[_Body] = [(-1, "", (0.0, 0.0, 0.0))]
+    for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        at = len(bodies)
+        bodies += [(0, "x", (0.28 * x, 0.11 * y, 0.0)), (at, "y", (0.06 * x, 0.05 * y, 0.0))]
+        bodies += [(at + 1, "y", (0.0, 0.06 * y, -0.25))]
+    tree = _tree(False, bodies, [20.0] + [2.0, 2.5, 0.7] * 4)
+    dof = {"lower": np.full(12, -2.0), "upper": np.full(12, 2.0), "drive_type": np.ones(12)}
+    dof |= {"stiffness": np.full(12, 80.0), "damping": np.full(12, 2.0), "max_force": np.full(12, 80.0)}
+    centers = np.array([(0.0, 0.0, 0.0)] + [(0.08, 0.0, -0.3)] * 4)
+    return Robot(tree, dof, 0.6, [0, 3, 6, 9, 12], centers, np.array([0.15] + [0.03] * 4))
+
+
 def arm() -> Robot:
     """9 velocities, 10 links, fixed base, every joint driven with a bounded force; a gripper over the ground."""
     bodies: list[_Body] = [(-1, "", (0.0, 0.0, 0.0))]

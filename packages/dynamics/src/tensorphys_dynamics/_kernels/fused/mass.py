@@ -167,20 +167,27 @@ auto momentum_root = [&]() {
   float cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - xz * yy;
   const float determinant = xx * cxx + xy * cxy + xz * cxz, size = xx + yy + zz;
   // rounding of a heavy load far from the root may leave no inertia to invert
-  if (known && determinant > SOUND * size * size * size) {
+  const V held = linear, held_turn = angular;
+  bool sound = known && determinant > SOUND * size * size * size;
+  if (sound) {
     const float over = 1.0f / determinant;
-    spin_momentum = spin_momentum - cross(shift, momentum);
+    const V wanted = spin_momentum - cross(shift, momentum);
     const float adjugate[6] = {cxx, xx * zz - xz * xz, xx * yy - xy * xy, cxy, cxz, xy * xz - xx * yz};
     for (int round = 0; round < 2; round++) {
       V dp = momentum - measured();
-      V d = symmetric(adjugate, spin_momentum - measured_spin() - cross(x, dp)) * over;
+      V d = symmetric(adjugate, wanted - measured_spin() - cross(x, dp)) * over;
       linear = linear + (dp * (1.0f / o[0]) - cross(d, x));
       angular = angular + d;
     }
+    sound = dot(angular, angular) <= FASTEST_TURN * FASTEST_TURN && dot(linear, linear) <= FASTEST * FASTEST;
+    spin_momentum = wanted;
     SYNC();
-    if (lane == 0) { store(w->v, linear); store(w->v + 3, angular); }
+    if (sound && lane == 0) { store(w->v, linear); store(w->v + 3, angular); }
     SYNC();
-  } else {
+  }
+  if (!sound) {
+    linear = held;
+    angular = held_turn;
     momentum = measured();
     spin_momentum = measured_spin();
   }

@@ -138,7 +138,7 @@ auto clamp = [&](float* v) {
   if (NR == 6) {
     V a = load(v), b = load(v + 3);
     float linear = dot(a, a), angular = dot(b, b);
-    float top = m.link_max_linear_velocity.data[link0], spin = lesser(m.link_max_angular_velocity.data[link0], HALF_TURN / h);
+    float top = lesser(m.link_max_linear_velocity.data[link0], FASTEST), spin = lesser(m.link_max_angular_velocity.data[link0], HALF_TURN / h);
     SYNC();
     if (linear > top * top) { clamped = 1; if (lane == 0) store(v, a * (top / sqrtf(linear))); }
     if (angular > spin * spin) { clamped = 1; if (lane == 0) store(v + 3, b * (spin / sqrtf(angular))); }

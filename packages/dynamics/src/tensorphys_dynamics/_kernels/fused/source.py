@@ -32,7 +32,7 @@ from tensorphys_dynamics._kernels.fused import (
     motion,
     sweep,
 )
-from tensorphys_dynamics._kernels.kinematics import SOUND
+from tensorphys_dynamics._kernels.kinematics import FASTEST, FASTEST_TURN, SOUND
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import ATTEMPTS
 from tensorphys_dynamics._kernels.sweep import EXTRA, LIMIT_TURNS, RECOVERY, SETTLED, SUDDEN
@@ -252,6 +252,8 @@ def _constants(size: SizeClass) -> str:
         "SETTLED": SETTLED,
         "HALF_TURN": HALF_TURN,
         "SOUND": SOUND,
+        "FASTEST": FASTEST,
+        "FASTEST_TURN": FASTEST_TURN,
         "CANCELLED": CANCELLED,
         "ROUNDING": ROUNDING,
         "TENSION": TENSION,
