@@ -54,12 +54,18 @@ def test_joint_forces_are_what_moves_the_links(levers: SimpleNamespace) -> None:
     view.set_dof_stiffnesses(arrays.cpu.make([[0.0]]), None)
     view.set_dof_dampings(arrays.cpu.make([[0.0]]), None)
     view.set_dof_actuation_forces(arrays.make([[4.0]]), None)
+    last = None
     for _ in range(20):
         before = levers.host(view.get_link_velocities())
         levers.sim.step(1 / 240)
         after = levers.host(view.get_link_velocities())
         acceleration = levers.host(view.get_link_accelerations())[0, 1]
-        np.testing.assert_allclose(acceleration, (after - before)[0, 1] * 240, atol=2e-3)
+        # against the exact motion the velocities of a driven joint give the acceleration of half a substep later, the
+        # kicks that of half a substep earlier: a quarter of a step between the two
+        change = (after - before)[0, 1] * 240
+        shift = 0.0 if last is None else np.abs(change - last).max() / 4
+        np.testing.assert_allclose(acceleration, change, atol=2e-3 + shift)
+        last = change
         wrench = levers.host(view.get_link_incoming_joint_force())[0, 1]
         q = float(levers.host(view.get_dof_positions())[0, 0])
         turn = np.array([[np.cos(q), 0, np.sin(q)], [0, 1, 0], [-np.sin(q), 0, np.cos(q)]])
