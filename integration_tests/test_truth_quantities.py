@@ -1,7 +1,9 @@
 """Matrices and forces of real robots against the float64 twin, which `packages/dynamics/tests` holds against Pinocchio."""
 
+import os
 import pathlib
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +21,10 @@ STATES = 3
 def stages() -> dict[str, pathlib.Path]:
     models = ROOT / "integration_tests" / "data" / "robot_models"
     found = {path.stem: path for path in sorted(models.glob("*.usdc"))}
+    if "TENSORPHYS_ROBOTS" in os.environ:
+        # converted robots, one a folder; a folder with layers beside its stage has a twin in one file
+        folders = sorted(pathlib.Path(os.environ["TENSORPHYS_ROBOTS"]).glob("*/"))
+        found |= {f.name: p for f in folders for p in f.glob("*.usdc") if not f.name.endswith("_layered")}
     return found | {"panda": ROOT / "examples" / "panda" / "panda.usdc"}
 
 
@@ -130,3 +136,69 @@ def test_quantities_of_a_robot(name, host, measure, device):
             worst[key] = max(worst[key], normwise(found[key][row], values))
     for key, value in worst.items():
         measure(f"{name}: {key}, normwise", value, 1e-4)
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", list(stages()))
+def test_the_twin_of_a_robot_equals_pinocchio(name, measure):
+    pin = pytest.importorskip("pinocchio")
+    from tensorphys_dynamics.testing.in_pinocchio import in_pinocchio
+
+    w = moving(stages()[name], "cpu")
+    a = int(w.starts[0])
+    tree = tree_of(w.model, a)
+    # float32 leaves axes and inertias that Pinocchio makes unit and symmetric
+    tree = replace(
+        tree,
+        dof_axis=tree.dof_axis / np.linalg.norm(tree.dof_axis, axis=1, keepdims=True),
+        inertia=0.5 * (tree.inertia + tree.inertia.transpose(0, 2, 1)),
+    )
+    dofs = slice(*w.model.articulation_dof_start.numpy()[a : a + 2])
+    speeds = slice(*w.model.articulation_velocity_start.numpy()[a : a + 2])
+    root, q, v = (
+        w.state.root_pose.numpy()[a].astype(float),
+        w.state.dof_position.numpy()[dofs].astype(float),
+        w.state.velocity.numpy()[speeds].astype(float),
+    )
+    root[3:] /= np.linalg.norm(root[3:])
+    if tree.fixed_base:
+        root = np.array([0.0, 0, 0, 0, 0, 0, 1])
+    p = in_pinocchio(tree, root, q, v, w.gravity)
+    still = np.zeros(len(v))
+    mass = np.triu(pin.crba(p.model, p.data, p.q))
+    mass += np.triu(mass, 1).T
+    weight = pin.rnea(p.model, p.data, p.q, still, still)
+    columns = [pin.rnea(p.model, p.data, p.q, still, unit) - weight for unit in np.eye(len(v))]
+    # its two algorithms first
+    assert normwise(mass, np.array(columns).T) < 1e-9
+    armature = np.zeros(len(v))
+    armature[p.nr :] = tree.armature
+    found = {
+        "mass matrix": (p.ours.mass_matrix, p.change.T @ mass @ p.change + np.diag(armature)),
+        "gravity": (-p.ours.gravity_force, p.change.T @ weight),
+        "bias": (p.ours.bias, p.change.T @ pin.rnea(p.model, p.data, p.q, p.v, p.rate)),
+    }
+    pin.dccrba(p.model, p.data, p.q, p.v)
+    matrix, rate = twin.centroidal_momentum(tree, p.ours)
+    their_rate = p.data.dAg @ p.v + p.data.Ag @ p.rate
+    # theirs is about a centre that leaves out what hangs on the world
+    centre = pin.centerOfMass(p.model, p.data, p.q) - twin.mass_centre(tree, p.ours)
+    for key, ours, theirs in (
+        ("centroidal momentum", matrix, p.data.Ag @ p.change),
+        ("rate of momentum", rate, their_rate),
+    ):
+        about = theirs.copy()
+        about[3:] += twin.skew(centre) @ theirs[:3]
+        found[key] = (ours, about)
+    # their forward dynamics in our equations
+    p.model.armature[p.nr :] = tree.armature[p.order]
+    tau = np.random.default_rng(5).normal(size=len(v))
+    rates = np.linalg.solve(
+        p.change, pin.aba(p.model, p.data, p.q, p.v, np.linalg.solve(p.change.T, tau)) - p.rate
+    )
+    m, bias = p.ours.mass_matrix, p.ours.bias
+    scale = np.linalg.norm(m, 2) * np.linalg.norm(rates) + np.linalg.norm(bias) + np.linalg.norm(tau)
+    residual = float(np.linalg.norm(m @ rates + bias - tau) / scale)
+    measure(f"{name}: forward dynamics of Pinocchio in the twin (residual)", residual, 1e-9)
+    for key, (ours, theirs) in found.items():
+        measure(f"{name}: {key}, twin to Pinocchio, normwise", normwise(ours, theirs), 1e-9)
