@@ -19,7 +19,7 @@ def pinocchio_of(tree: Tree) -> tuple[Any, Array, dict[int, Any]]:
     import pinocchio as pin
 
     model = pin.Model()
-    dofs = [np.flatnonzero(tree.dof_link == link) for link in range(len(tree.parent))]
+    dofs = [np.flatnonzero(tree.dof_link == link).tolist() for link in range(len(tree.parent))]
     order: list[int] = []
     joint_of: dict[int, Any] = {}
 
@@ -52,7 +52,7 @@ def pinocchio_of(tree: Tree) -> tuple[Any, Array, dict[int, Any]]:
         inertia = pin.Inertia(tree.mass[link], tree.com[link], tree.inertia[link])
         model.appendBodyToJoint(joint, inertia, placement)
         joint_of[link] = (joint, placement)
-        for child in np.flatnonzero(tree.parent == link):
+        for child in np.flatnonzero(tree.parent == link).tolist():
             visit(child, joint, placement)
 
     visit(0, 0, pin.SE3.Identity())
