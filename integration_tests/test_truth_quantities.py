@@ -163,7 +163,7 @@ def test_the_twin_of_a_robot_equals_pinocchio(name, measure):
     root[3:] /= np.linalg.norm(root[3:])
     if tree.fixed_base:
         root = np.array([0.0, 0, 0, 0, 0, 0, 1])
-    p = in_pinocchio(tree, root, q, v, w.gravity)
+    p = in_pinocchio(pin, tree, root, q, v, w.gravity)
     still = np.zeros(len(v))
     mass = np.triu(pin.crba(p.model, p.data, p.q))
     mass += np.triu(mass, 1).T

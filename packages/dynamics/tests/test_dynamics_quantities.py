@@ -210,12 +210,12 @@ def test_rows_are_the_selected_articulations(device):
 
 def peer_of(seed, links, fixed_base):
     """A random tree in Pinocchio, or None where nothing moves."""
-    pytest.importorskip("pinocchio")
+    pin = pytest.importorskip("pinocchio")
     tree = tree_of(seed, links, fixed_base)
     root, q, v = random_state(seed, tree)
     if fixed_base:
         root = np.array([0.0, 0, 0, 0, 0, 0, 1])
-    return in_pinocchio(tree, root, q, v, GRAVITY) if len(v) else None
+    return in_pinocchio(pin, tree, root, q, v, GRAVITY) if len(v) else None
 
 
 PINOCCHIO = given(seed=st.integers(0, 10_000), links=st.integers(1, 40), fixed_base=st.booleans())

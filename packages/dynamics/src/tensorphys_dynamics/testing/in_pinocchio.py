@@ -1,4 +1,4 @@
-"""Trees in Pinocchio, for tests against it; needs its package `pin`."""
+"""Trees in Pinocchio, for tests against it; the caller brings its module."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from tensorphys_dynamics._reference import Tree, dynamics, rotation
 Array = npt.NDArray[Any]
 
 
-def pinocchio_of(tree: Tree) -> tuple[Any, Array, dict[int, Any]]:
+def pinocchio_of(pin: Any, tree: Tree) -> tuple[Any, Array, dict[int, Any]]:
     """The same tree in Pinocchio, one joint a degree of freedom, added depth-first, and the order of velocities."""
-    import pinocchio as pin
-
     model = pin.Model()
     dofs = [np.flatnonzero(tree.dof_link == link).tolist() for link in range(len(tree.parent))]
     order: list[int] = []
@@ -73,10 +71,11 @@ def ball_attitude(tree: Tree, q: Array, dof: int) -> tuple[Array, Array]:
     return turn * [-1.0, -1.0, -1.0, 1.0], -rotation(turn)
 
 
-def in_pinocchio(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> SimpleNamespace:
+def in_pinocchio(pin: Any, tree: Tree, root: Array, q: Array, v: Array, gravity: Array) -> SimpleNamespace:
     """A tree in a state in both, with the change of coordinates: their velocity = change @ ours.
 
     Args:
+        pin: The module of Pinocchio.
         tree: Tree; a fixed base stands at the origin.
         root: Pose of the root [m, -], shape [7].
         q: Joint positions [rad or m].
@@ -88,7 +87,7 @@ def in_pinocchio(tree: Tree, root: Array, q: Array, v: Array, gravity: Array) ->
         acceleration where ours is zero), `order` of degrees of freedom, `joint_of` each link, and `nr` root velocities.
     """
     fixed_base = tree.fixed_base
-    model, order, joint_of = pinocchio_of(tree)
+    model, order, joint_of = pinocchio_of(pin, tree)
     model.gravity.linear[:] = gravity
     turn = rotation(root[3:])
     # ours: root [linear at COM, angular] in outer axes; theirs: [linear at origin, angular] in root axes
