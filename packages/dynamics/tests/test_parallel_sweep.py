@@ -61,9 +61,10 @@ def colored(pairs: np.ndarray, count: int, device: str, copies: int = 1) -> tupl
     assert sweep is not None
     sweep.color()
     start, order = sweep.color_start.numpy(), sweep.color_order.numpy()
+    slots = sweep.manifolds.first.numpy()
     color = np.full(len(every), -1)
     for c in range(COLORS + 1):
-        first = order[start[c] : start[c + 1]]
+        first = slots[order[start[c] : start[c + 1]]]
         assert (color[first] == -1).all() and (np.diff(first) > 0).all()
         color[first] = c
     assert start[0] == 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import time
 from typing import Any
 
@@ -39,7 +40,7 @@ def depths(simulation: Simulation) -> np.ndarray:
     """How deep contacts that touch are [m]."""
     count = int(simulation.contacts.count.numpy()[0])
     separation = simulation.contacts.separation.numpy()[:count]
-    return np.asarray(-separation[separation < 0.0])
+    return np.append(-separation[separation < 0.0], [] if (separation < 0.0).any() else [0.0])
 
 
 def run(simulation: Simulation, seconds: int) -> dict[str, Any]:
@@ -62,6 +63,7 @@ def run(simulation: Simulation, seconds: int) -> dict[str, Any]:
                 else None,
             }
         )
+        print(blocks[-1], file=sys.stderr, flush=True)
         simulation.check_contacts()
     forces, deep = [], []
     for _ in range(RATE):

@@ -24,7 +24,7 @@ REBOUND_ROUNDS = 4
 REPEATS = 4
 """Times that a pass is repeated where impulses change suddenly."""
 # Colours with a launch of their own; the others are few enough for one block of threads.
-_LAUNCHED = 12
+_LAUNCHED = 28
 _BLOCK = 256
 _MOST_THREADS = 1 << 16
 
@@ -44,7 +44,7 @@ class ParallelSweep:
 
     Attributes:
         manifolds: Colouring of the last step; `totals` counts manifolds, colours, and manifolds without a colour.
-        color_start, color_order: First slots of the manifolds sorted by colour, and where each colour starts.
+        color_start, color_order: Manifolds sorted by colour, and where each colour starts.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ParallelSweep:
             return wp.zeros(count, dtype=dtype, device=device)
 
         f = Manifolds()
-        for name in ("leader", "place", "first", "end0", "end1", "start", "color", "wish"):
+        for name in ("leader", "place", "first", "last", "end0", "end1", "start", "color", "wish"):
             setattr(f, name, zeros(slots, wp.int32))
         f.best = zeros(self._nodes * coloring.COLORS, wp.int64)
         for name, dtype in (("mask", wp.int64), ("degree", wp.int32), ("stamp", wp.int32)):

@@ -25,6 +25,7 @@ class Manifolds:
     leader: wp.array[wp.int32]  # by slot: 1 for the first contact of a manifold
     place: wp.array[wp.int32]  # by slot: leaders up to it
     first: wp.array[wp.int32]  # first slot
+    last: wp.array[wp.int32]  # slot behind the last
     end0: wp.array[wp.int32]  # node of body 0, -1 for none
     end1: wp.array[wp.int32]
     start: wp.array[wp.int32]  # first node of the environment
@@ -101,13 +102,21 @@ def list_manifolds(
     if f_inout.leader[slot] == 1:
         i = f_inout.place[slot] - 1
         f_inout.first[i] = slot
+        environment = k.environment[slot]
+        end = k.slot_start[environment] + k.count[environment]
+        last = slot + 1
+        while last < end:
+            if f_inout.leader[last] == 1:
+                break
+            last += 1
+        f_inout.last[i] = last
         a0 = node_of(t, f_inout, k.body0[slot])
         a1 = node_of(t, f_inout, k.body1[slot])
         if a1 == a0:
             a1 = int(-1)
         f_inout.end0[i] = a0
         f_inout.end1[i] = a1
-        f_inout.start[i] = f_inout.node_start[k.environment[slot]]
+        f_inout.start[i] = f_inout.node_start[environment]
         if a0 >= 0:
             wp.atomic_add(f_inout.degree, a0, 1)
         if a1 >= 0:
@@ -209,7 +218,7 @@ def list_colors(
     key_out: wp.array[wp.int32],
     order_out: wp.array[wp.int32],
 ):
-    """Entries to sort: the colour of each manifold and its first slot."""
+    """Entries to sort: the colour of each manifold and its number."""
     i = wp.tid()
     while i < f_inout.totals[0]:
         color = f_inout.color[i]
@@ -217,7 +226,7 @@ def list_colors(
             color = COLORS
         f_inout.color[i] = color
         key_out[i] = color
-        order_out[i] = f_inout.first[i]
+        order_out[i] = i
         i += threads
 
 

@@ -104,11 +104,8 @@ def contact_target(r: ContactRows, slot: int, h: float, biased: int):
 
 
 @wp.func
-def solve_contact(
-    t: Tables, m: ModelData, w: Scratch, k: ContactData, r: ContactRows, slot: int, h: float, biased: int
-):
-    """One block step of a contact: normal first, then friction with the new normal impulse."""
-    v = contact_velocity(t, w, r, slot)
+def next_impulse(m: ModelData, k: ContactData, r: ContactRows, slot: int, v: wp.vec3, h: float, biased: int):
+    """Impulse of a contact after one block step at a relative velocity: normal first, then friction with it."""
     old = r.impulse[slot]
     inverse = r.inverse[slot]
     error = v[0] - contact_target(r, slot, h, biased) + r.compliance[slot] * old[0]
@@ -121,8 +118,16 @@ def solve_contact(
     tangential = friction(
         old, v, dn, inverse, r.coupling[slot], normal, k.static_friction[slot], k.dynamic_friction[slot]
     )
-    new = wp.vec3(normal, tangential[0], tangential[1])
-    apply_contact(t, w, r, slot, new - old)
+    return wp.vec3(normal, tangential[0], tangential[1])
+
+
+@wp.func
+def solve_contact(
+    t: Tables, m: ModelData, w: Scratch, k: ContactData, r: ContactRows, slot: int, h: float, biased: int
+):
+    """One block step of a contact."""
+    new = next_impulse(m, k, r, slot, contact_velocity(t, w, r, slot), h, biased)
+    apply_contact(t, w, r, slot, new - r.impulse[slot])
     r.impulse[slot] = new
 
 

@@ -25,6 +25,7 @@ from tensorphys_dynamics._kernels.sweep import (
     keep_dof_loads,
     limit_passes,
     move_contact,
+    next_impulse,
     slack_pass,
     solve_contact,
     warm_dofs,
@@ -65,16 +66,41 @@ def block_barrier():
 
 
 @wp.func
-def last_of(k: ContactData, f: Manifolds, first: int):
-    """End of the manifold that begins at a slot."""
-    environment = k.environment[first]
-    end = k.slot_start[environment] + k.count[environment]
-    last = first + 1
-    while last < end:
-        if f.leader[last] == 1:
-            break
-        last += 1
-    return last
+def load_end(t: Tables, w: Scratch, tables: wp.vec4i):
+    """u of the at most six velocities that move an end."""
+    u = wp.spatial_vector()
+    for p in range(6):
+        if p < tables[2]:
+            u[p] = w.u[tables[0] + t.chain[tables[1] + p]]
+    return u
+
+
+@wp.func
+def store_end(t: Tables, w: Scratch, tables: wp.vec4i, u: wp.spatial_vector):
+    """Write what `load_end` has read."""
+    for p in range(6):
+        if p < tables[2]:
+            w.u[tables[0] + t.chain[tables[1] + p]] = u[p]
+
+
+@wp.func
+def velocity_of(r: ContactRows, row: int, count: int, u: wp.spatial_vector):
+    """Velocity of an end along the directions of its contact."""
+    v = wp.vec3(0.0, 0.0, 0.0)
+    for p in range(6):
+        if p < count:
+            v += r.y[row, p] * u[p]
+    return v
+
+
+@wp.func
+def pushed(r: ContactRows, row: int, count: int, u: wp.spatial_vector, impulse: wp.vec3):
+    """u of an end after an impulse."""
+    result = u
+    for p in range(6):
+        if p < count:
+            result[p] = u[p] + wp.dot(r.y[row, p], impulse)
+    return result
 
 
 @wp.func
@@ -106,6 +132,17 @@ def rebound_manifold(
 
 
 @wp.func
+def is_wanted(f: Manifolds, i: int, v: Visit):
+    """Whether a manifold is to be solved in this turn."""
+    wanted = int(0)
+    if f.end0[i] >= 0:
+        wanted = wp.max(wanted, f.stamp[f.end0[i]])
+    if f.end1[i] >= 0:
+        wanted = wp.max(wanted, f.stamp[f.end1[i]])
+    return v.again == 0 or wanted >= v.turn
+
+
+@wp.func
 def solve_manifold(
     t: Tables,
     m: ModelData,
@@ -113,40 +150,56 @@ def solve_manifold(
     k: ContactData,
     r: ContactRows,
     f: Manifolds,
-    first: int,
-    last: int,
+    i: int,
     v: Visit,
 ):
-    """Solve the contacts of a manifold in order, and note at its ends if they changed suddenly."""
-    # articulations that move alone: another one may be at many manifolds of a colour
-    i = f.place[first] - 1
-    a0 = f.end0[i]
-    a1 = f.end1[i]
-    if v.again == 1:
-        wanted = int(0)
-        if a0 >= 0:
-            wanted = wp.max(wanted, f.stamp[a0])
-        if a1 >= 0:
-            wanted = wp.max(wanted, f.stamp[a1])
-        if wanted < v.turn:
-            return
+    """Solve the contacts of a manifold in order, and note at its ends if they changed suddenly.
+
+    The velocities of two free bodies stay in registers meanwhile: loads need not wait for stores.
+    """
+    first = f.first[i]
+    ends0 = r.ends[2 * first]
+    ends1 = r.ends[2 * first + 1]
+    short = ends0[2] <= 6 and ends1[2] <= 6 and ends0[3] != ends1[3]
+    u0 = wp.spatial_vector()
+    u1 = wp.spatial_vector()
+    if short:
+        u0 = load_end(t, w, ends0)
+        u1 = load_end(t, w, ends1)
     change = float(0.0)
     largest = float(0.0)
     speed = float(0.0)
-    for slot in range(first, last):
-        before = r.impulse[slot][0]
-        solve_contact(t, m, w, k, r, slot, v.h, v.biased)
-        after = r.impulse[slot][0]
-        moved = wp.abs(after - before)
+    for slot in range(first, f.last[i]):
+        before = r.impulse[slot]
+        after = before
+        if short and v.kind == SOLVE:
+            moving = r.prescribed[slot] + velocity_of(r, 2 * slot, ends0[2], u0)
+            moving += velocity_of(r, 2 * slot + 1, ends1[2], u1)
+            after = next_impulse(m, k, r, slot, moving, v.h, v.biased)
+            r.impulse[slot] = after
+        elif v.kind == SOLVE:
+            solve_contact(t, m, w, k, r, slot, v.h, v.biased)
+            after = r.impulse[slot]
+        elif not short:
+            apply_contact(t, w, r, slot, before)
+        if short:
+            # a warm start applies what there is
+            push = wp.where(v.kind == SOLVE, after - before, before)
+            u0 = pushed(r, 2 * slot, ends0[2], u0, push)
+            u1 = pushed(r, 2 * slot + 1, ends1[2], u1, push)
+        moved = wp.abs(after[0] - before[0])
         change = wp.max(change, moved)
-        largest = wp.max(largest, after)
+        largest = wp.max(largest, after[0])
         speed = wp.max(speed, moved / wp.max(r.inverse[slot][0], 1.0e-30))
+    if short:
+        store_end(t, w, ends0, u0)
+        store_end(t, w, ends1, u1)
     fall = v.h * wp.length(m.gravity[k.environment[first]])
     if change > SUDDEN * largest and speed > SUDDEN_FALL * fall:
-        if a0 >= 0:
-            f.stamp[a0] = v.turn + 1
-        if a1 >= 0:
-            f.stamp[a1] = v.turn + 1
+        if f.end0[i] >= 0:
+            f.stamp[f.end0[i]] = v.turn + 1
+        if f.end1[i] >= 0:
+            f.stamp[f.end1[i]] = v.turn + 1
 
 
 @wp.func
@@ -158,18 +211,14 @@ def visit_manifold(
     r: ContactRows,
     x: NewtonData,
     f: Manifolds,
-    first: int,
+    i: int,
     v: Visit,
 ):
     """One manifold of one colour."""
-    last = last_of(k, f, first)
-    if v.kind == WARM:
-        for slot in range(first, last):
-            apply_contact(t, w, r, slot, r.impulse[slot])
-    elif v.kind == REBOUND:
-        rebound_manifold(t, w, k, r, x, first, last, v)
-    else:
-        solve_manifold(t, m, w, k, r, f, first, last, v)
+    if v.kind == REBOUND:
+        rebound_manifold(t, w, k, r, x, f.first[i], f.last[i], v)
+    elif is_wanted(f, i, v):
+        solve_manifold(t, m, w, k, r, f, i, v)
 
 
 @wp.func
