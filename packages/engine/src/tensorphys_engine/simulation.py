@@ -328,6 +328,9 @@ class Simulation:
         # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         collide = 1 + len(self.contact_model.family_pairs) + compaction + int(self._has_large)
+        # A search bounds, counts, clears, writes and assigns, the latter once more a family; its sort and scans come on top.
+        if self.contact_model.search is not None:
+            collide += 5 + len(self.contact_model.family_pairs)
         self.launch_count = 2 + aimed + collide + self.solver.launch_count
 
     def _reach(self) -> None:
