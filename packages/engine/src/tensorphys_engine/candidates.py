@@ -27,7 +27,7 @@ _MOST_PAIRS = 2**24
 # environment, near pairs are searched in each step.
 LARGE = 256
 # Near pairs that a search has room for at first, for each shape.
-_PAIRS_PER_SHAPE = 12
+_PAIRS_PER_SHAPE = 16
 
 
 def large_environments(numbering: Numbering) -> npt.NDArray[np.bool_]:
