@@ -134,7 +134,12 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
         _nonzero,
         "the drive of a joint outside of articulation trees has no performance envelope",
     ),
-    ("axes", "effort_limit", _finite, "the effort limit is not applied to actuation forces (tensorphys_scene.limit_efforts applies it)"),
+    (
+        "axes",
+        "effort_limit",
+        _finite,
+        "the effort limit is not applied to actuation forces (tensorphys_scene.limit_efforts applies it)",
+    ),
 )
 
 # Settings of a scene that this version does not use: name, value that needs no word, what is said.
