@@ -279,7 +279,8 @@ def solve_contacts(
     environment: int,
     h: float,
 ):
-    """Impulses of all contacts for the speeds in `target`, from impulses and u that agree."""
+    """Impulses of all contacts for the speeds in `target`, from impulses and u that agree; returns 1, or 0 where none
+    were found and nothing was changed."""
     begin = t.environment_articulation[environment]
     base = t.articulation_velocity[begin]
     count = t.articulation_velocity[t.environment_articulation[environment + 1]] - base
@@ -302,6 +303,7 @@ def solve_contacts(
         if impulse[0] > 0.0 and impulse[1] * impulse[1] + impulse[2] * impulse[2] >= bound * bound:
             x.lift[slot] = mu * wp.max(0.0, wp.sqrt(v[1] * v[1] + v[2] * v[2]) - slow)
     updates = int(0)
+    solved = int(0)
     for iteration in range(ITERATIONS):
         assemble(t, w, k, r, z, x, environment, base, count)
         factorize_skyline(z, base, count)
@@ -322,6 +324,13 @@ def solve_contacts(
         if share * fastest <= STEP * scale:
             updates += 1
             if update(t, w, k, r, x, environment, slow) <= SETTLED * scale or updates == UPDATES:
+                solved = 1
                 break
             follow(k, x, environment)
-    take_impulses(t, w, k, r, x, environment, base, count)
+    if solved == 1:
+        take_impulses(t, w, k, r, x, environment, base, count)
+    else:
+        # the law is stiff: away from the minimum its impulses are nobody's
+        for i in range(base, base + count):
+            w.u[i] = x.before[i]
+    return solved

@@ -32,6 +32,8 @@ LIMIT_TURNS = wp.constant(100)
 SETTLED = wp.constant(2.0e-8)
 # A joint that starts outside of its limits returns at this rate [1/s].
 RECOVERY = wp.constant(10.0)
+# Passes over contacts that could not be solved at once.
+UNSOLVED = wp.constant(32)
 UNREACHED = wp.constant(1.0e30)
 
 

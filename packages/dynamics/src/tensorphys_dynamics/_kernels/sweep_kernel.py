@@ -20,6 +20,7 @@ from tensorphys_dynamics._kernels.newton import NewtonData, solve_contacts
 from tensorphys_dynamics._kernels.skyline import Skyline
 from tensorphys_dynamics._kernels.sweep import (
     UNREACHED,
+    UNSOLVED,
     add_load,
     apply_contact,
     contact_pass,
@@ -161,11 +162,13 @@ def sweep_kernel(joints: bool, direct: bool) -> Any:
                 repeats = int(0)
                 limits = int(0)
                 if turn >= 0:
-                    if at_once == 0:
-                        repeats = contact_pass(t, m, w, k, r, environment, h, biased)
+                    passes = wp.where(at_once == 0, 1, 0)
                     if wp.static(direct):
                         if at_once == 1:
-                            solve_contacts(t, m, w, k, r, z, x, environment, h)
+                            if solve_contacts(t, m, w, k, r, z, x, environment, h) == 0:
+                                passes = UNSOLVED
+                    for number in range(passes):
+                        repeats = contact_pass(t, m, w, k, r, environment, h, biased)
                     limits = limit_pass(t, m, s, w, environment, h, biased)
                 if wp.static(joints):
                     joint_pass(t, w, jt, jr, environment, biased)
