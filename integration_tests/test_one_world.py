@@ -125,8 +125,9 @@ def test_twenty_thousand_equal_siblings_are_one_world_and_their_near_pairs_are_f
 
 
 def test_more_pairs_than_the_engine_looks_at_are_refused_by_name():
-    scene = many_boxes()
-    with pytest.raises(tensorphys_engine.UnsupportedError, match=r"environment / has 20000 shapes"):
+    """One large world is searched for pairs; several beside each other are not yet."""
+    scene = tensorphys_scene.replicate(many_boxes(), 2, spacing=100.0)
+    with pytest.raises(tensorphys_engine.UnsupportedError, match=r"has 20000 shapes"):
         tensorphys_engine.Simulation(scene)
 
 
