@@ -87,9 +87,9 @@ class Model:
             it never holds with less than it slides with.
         dof_viscous_friction: Force of friction per speed [N m s or N s/m].
         dof_friction_coefficient: Where neither static nor viscous friction is given, friction of this times
-            |force| + |torque| that the joint transmits.
+            ‖force‖ + ‖torque‖ that the joint transmits.
         dof_envelope: 1 where the force of the actuator, drive and actuation together, keeps a performance envelope:
-            |E| ≤ max_force − velocity_resistance |v| and |v| ≤ max_actuator_velocity − speed_effort_gradient |E|.
+            abs E ≤ max_force − velocity_resistance abs v and abs v ≤ max_actuator_velocity − speed_effort_gradient abs E.
         dof_speed_effort_gradient, dof_max_actuator_velocity, dof_velocity_resistance: Its lines.
         dof_cone: 1 at the second degree of freedom of a ball joint where the limits of the second and third one are
             the half-angles of an elliptic cone that the first axis of frame 1 stays in, else each bounds its own

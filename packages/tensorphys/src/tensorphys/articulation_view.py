@@ -302,7 +302,7 @@ class ArticulationView(ArticulationQuantityView):
         self._set("dof_armatures", data, indices)
 
     def get_dof_friction_coefficients(self) -> Any:
-        """Friction per |force| + |torque| that the joint transmits, shape [count, max_dofs]."""
+        """Friction per ‖force‖ + ‖torque‖ that the joint transmits, shape [count, max_dofs]."""
         return self._get("dof_friction_coefficients")
 
     def set_dof_friction_coefficients(self, data: Any, indices: Any) -> None:
@@ -320,8 +320,8 @@ class ArticulationView(ArticulationQuantityView):
     def get_dof_drive_model_properties(self) -> Any:
         """Speed-effort gradient, largest actuator speed and velocity-dependent resistance, [count, max_dofs, 3].
 
-        They bound the effort E of drive and actuation together: |E| ≤ max force − resistance · |v|, and
-        |v| ≤ largest speed − gradient · |E|.
+        They bound the effort E of drive and actuation together: abs E ≤ max force − resistance · abs v, and
+        abs v ≤ largest speed − gradient · abs E.
         """
         return self._get("dof_drive_model_properties")
 
