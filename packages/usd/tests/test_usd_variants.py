@@ -88,7 +88,9 @@ def test_each_environment_has_its_own_masses_and_sizes(numbers: list[dict[str, A
     stage = stage_of(numbers)
     found = find_roots(stage, _PATTERN)
     assert not found.source.any()
-    assert found.numbers.tolist() == [numbers.index(values) for values in numbers]
+    # as texts, which tell 0 from -0
+    texts = [repr(values) for values in numbers]
+    assert found.numbers.tolist() == [texts.index(text) for text in texts]
     scene = parse_stage(stage, environments=_PATTERN)
     assert len(scene.templates) == 1
     for index, values in enumerate(numbers):
