@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import pathlib
+
 import numpy as np
 import pytest
 import warp as wp
@@ -79,3 +82,13 @@ def fluid_system():
         return tp.ParticleSystem(sets=[fluid], particle_contact_offset=d / 1.188, **options)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def recorded_particles():
+    """The module that makes and reads the recorded steps."""
+    path = pathlib.Path(__file__).with_name("recorded_particles.py")
+    spec = importlib.util.spec_from_file_location("recorded_particles", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
