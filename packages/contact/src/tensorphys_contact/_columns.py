@@ -261,18 +261,27 @@ def local_poses(
     return np.concatenate([pose, copies.reshape(-1, 7)])
 
 
-def material_rows(materials: Materials, material: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]]:
-    columns = [
-        np.asarray(getattr(materials, field.name), dtype=np.float32)
+def material_rows(
+    materials: Materials, material: npt.NDArray[np.int64]
+) -> dict[str, npt.NDArray[np.float32]]:
+    columns = {
+        field.name: np.asarray(getattr(materials, field.name), dtype=np.float32)
         for field in dataclasses.fields(Materials)
-    ]
-    count = len(columns[0])
-    if any(column.shape != (count,) for column in columns):
-        raise ShapeError("materials: all fields need one value for each material")
+    }
+    count = columns["static_friction"].size
+    for name, column in columns.items():
+        if column.shape not in ((count,), ()):
+            raise ShapeError("materials: all fields need one value for each material")
+        columns[name] = np.broadcast_to(column, (count,))
     if material.size and (material.min() < 0 or material.max() >= count):
         raise ShapeError(f"shape_material must lie in 0..{count - 1}")
-    if not np.isfinite(np.stack(columns)).all():
+    table = np.stack(list(columns.values()))
+    if not np.isfinite(table).all():
         raise ShapeError("materials: values that are not finite")
-    if np.isin(np.stack(columns[3:]), np.arange(4)).all():
-        return [column[material] for column in columns]
-    raise ShapeError("materials: combine modes must be 0 average, 1 min, 2 multiply or 3 max")
+    modes = np.stack([column for name, column in columns.items() if name.endswith("_combine")])
+    if not np.isin(modes, np.arange(4)).all():
+        raise ShapeError("materials: combine modes must be 0 average, 1 min, 2 multiply or 3 max")
+    springs = ("stiffness", "damping", "patch_radius", "least_patch_radius", "torsional_friction")
+    if any((columns[name] < 0.0).any() for name in springs):
+        raise ShapeError(f"materials: {', '.join(springs)} must not be negative")
+    return {name: column[material] for name, column in columns.items()}

@@ -36,6 +36,18 @@ from .sdf_shapes import SdfGeometry
 from .shapes import MESH_SHAPES, PairFamily, ShapeType, pair_families, require_known_shape
 from .sphere_sets import SphereSet
 
+_MATERIAL_NUMBERS = (
+    "static_friction",
+    "dynamic_friction",
+    "restitution",
+    "stiffness",
+    "damping",
+    "patch_radius",
+    "least_patch_radius",
+    "torsional_friction",
+)
+_MATERIAL_CODES = ("friction_combine", "restitution_combine", "damping_combine", "spring_per_mass")
+
 
 def build_model(
     *,
@@ -201,11 +213,8 @@ def build_model(
             np.append(np.maximum(environment, 0), np.repeat(np.arange(environment_count), len(shared))),
             wp.int32,
         ),
-        static_friction=put(table[0], wp.float32),
-        dynamic_friction=put(table[1], wp.float32),
-        restitution=put(table[2], wp.float32),
-        friction_combine=put(table[3].astype(np.int32), wp.int32),
-        restitution_combine=put(table[4].astype(np.int32), wp.int32),
+        **{name: put(table[name], wp.float32) for name in _MATERIAL_NUMBERS},
+        **{name: put(table[name].astype(np.int32), wp.int32) for name in _MATERIAL_CODES},
         contact_offset=put(offsets_of("contact_offset", contact_offset, count), wp.float32),
         rest_offset=put(offsets_of("rest_offset", rest_offset, count), wp.float32),
         no_margin=wp.zeros(environment_count, dtype=wp.float32, device=warp_device),
@@ -248,9 +257,11 @@ def _put_meshes(index: npt.NDArray[np.int64], meshes: Sequence[TriangleMesh], pu
     identity = np.array([mesh.id for mesh in built] + [0], dtype=np.uint64)
     start = np.cumsum([0] + [len(mesh.triangles) for mesh in meshes])
     folds = np.concatenate([np.zeros((0, 3))] + [mesh.fold for mesh in meshes])
+    neighbours = np.concatenate([np.zeros((0, 3), dtype=np.int32)] + [mesh.neighbour for mesh in meshes])
     return {
         "shape_mesh": put(identity[index], wp.uint64),
         "shape_fold": put(np.append(start[:-1], 0)[index], wp.int32),
         "triangle_fold": put(folds.astype(np.float32), wp.vec3),
+        "triangle_neighbour": put(neighbours, wp.vec3i),
         "warp_meshes": built,
     }

@@ -27,6 +27,12 @@ _SLOT_FIELDS: Final[dict[str, Any]] = {
     "static_friction": wp.float32,
     "dynamic_friction": wp.float32,
     "restitution": wp.float32,
+    "stiffness": wp.float32,
+    "damping": wp.float32,
+    "spring_per_mass": wp.int32,
+    "patch_radius": wp.float32,
+    "least_patch_radius": wp.float32,
+    "torsional_friction": wp.float32,
 }
 SLOT_BYTES: Final = 4 + sum(wp.types.type_size_in_bytes(dtype) for dtype in _SLOT_FIELDS.values())
 """Bytes of one contact in all arrays of :class:`Contacts`."""
@@ -79,7 +85,10 @@ class Contacts:
         separation: float, ``normal · (p0 − p1)``, negative where shapes penetrate.
         rest_distance: float, sum of the two rest offsets.
         key: int64, (pair index in the environment << 32) | feature.
-        static_friction, dynamic_friction, restitution: float, combined.
+        static_friction, dynamic_friction, restitution: float, combined; no restitution where there is a stiffness.
+        stiffness, damping: float, combined spring of a compliant contact, 0 where it is rigid.
+        spring_per_mass: int32, 1 where that spring acts per unit of the mass that the contact moves.
+        patch_radius, least_patch_radius, torsional_friction: float, the larger one of both shapes.
         environment: int32 [capacity].
         manifolds: Scratch.
     """
@@ -102,6 +111,12 @@ class Contacts:
     static_friction: wp.array[wp.float32]
     dynamic_friction: wp.array[wp.float32]
     restitution: wp.array[wp.float32]
+    stiffness: wp.array[wp.float32]
+    damping: wp.array[wp.float32]
+    spring_per_mass: wp.array[wp.int32]
+    patch_radius: wp.array[wp.float32]
+    least_patch_radius: wp.array[wp.float32]
+    torsional_friction: wp.array[wp.float32]
     environment: wp.array[wp.int32]
     manifolds: Manifolds
 

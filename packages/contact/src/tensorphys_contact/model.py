@@ -23,7 +23,14 @@ class Materials:
         dynamic_friction: Coulomb coefficient in sliding.
         restitution: Ratio of separation to approach speed.
         friction_combine: :class:`~tensorphys_contact.CombineMode` codes.
-        restitution_combine: :class:`~tensorphys_contact.CombineMode` codes.
+        restitution_combine: :class:`~tensorphys_contact.CombineMode` codes; stiffnesses follow them, too.
+        damping_combine: :class:`~tensorphys_contact.CombineMode` codes.
+        stiffness: Spring of a compliant contact [N/m], 0 for a rigid one.
+        damping: Its damping [N s/m].
+        spring_per_mass: 1 where both act per unit of the mass that the contact moves [1/s², 1/s].
+        patch_radius: Radius R that makes the patch of a contact of depth d a disc of radius √(R d) [length].
+        least_patch_radius: Least radius of that disc [length].
+        torsional_friction: Torque against spin per normal force beside that of the patch [length].
     """
 
     static_friction: npt.ArrayLike
@@ -31,6 +38,13 @@ class Materials:
     restitution: npt.ArrayLike
     friction_combine: npt.ArrayLike
     restitution_combine: npt.ArrayLike
+    damping_combine: npt.ArrayLike = 0
+    stiffness: npt.ArrayLike = 0.0
+    damping: npt.ArrayLike = 0.0
+    spring_per_mass: npt.ArrayLike = 0
+    patch_radius: npt.ArrayLike = 0.0
+    least_patch_radius: npt.ArrayLike = 0.0
+    torsional_friction: npt.ArrayLike = 0.0
 
 
 @dataclasses.dataclass
@@ -54,9 +68,10 @@ class Model:
         shape_vertices: vec2i [S], first and end index into ``hull_vertex``.
         shape_mesh: uint64 [S], Warp mesh of a triangle mesh, a height field or the surface of a signed
             distance field, scaled, else 0.
-        shape_fold: int32 [S], first entry of that mesh in ``triangle_fold``.
+        shape_fold: int32 [S], first entry of that mesh in ``triangle_fold`` and ``triangle_neighbour``.
         triangle_fold: vec3, fold angles of all triangles, see
             :class:`~tensorphys_contact.TriangleMesh` [rad].
+        triangle_neighbour: vec3i, triangles of the same mesh across each edge, −1 without.
         warp_meshes: The Warp meshes; they live as long as the model.
         shape_spheres: vec2i [S], first and end index into ``sphere``.
         sphere: vec4, centre and radius of the spheres of all sets, scaled [length].
@@ -72,7 +87,9 @@ class Model:
             environment of 0 where a row of a shared shape is not used itself).
         static_friction, dynamic_friction, restitution: float [S], may be changed
             between steps.
-        friction_combine, restitution_combine: int32 [S], likewise.
+        friction_combine, restitution_combine, damping_combine: int32 [S], likewise.
+        stiffness, damping, patch_radius, least_patch_radius, torsional_friction: float [S], likewise.
+        spring_per_mass: int32 [S], likewise.
         contact_offset, rest_offset: float [S], likewise [length].
         pair_start: int32 [E + 1], environment e owns pairs
             ``pair_start[e] .. pair_start[e + 1]``.
@@ -109,6 +126,7 @@ class Model:
     shape_mesh: wp.array[wp.uint64]
     shape_fold: wp.array[wp.int32]
     triangle_fold: wp.array[wp.vec3]
+    triangle_neighbour: wp.array[wp.vec3i]
     warp_meshes: tuple[wp.Mesh, ...]
     shape_faces: wp.array[wp.vec2i]
     hull_vertex: wp.array[wp.vec3]
@@ -125,6 +143,13 @@ class Model:
     restitution: wp.array[wp.float32]
     friction_combine: wp.array[wp.int32]
     restitution_combine: wp.array[wp.int32]
+    damping_combine: wp.array[wp.int32]
+    stiffness: wp.array[wp.float32]
+    damping: wp.array[wp.float32]
+    spring_per_mass: wp.array[wp.int32]
+    patch_radius: wp.array[wp.float32]
+    least_patch_radius: wp.array[wp.float32]
+    torsional_friction: wp.array[wp.float32]
     contact_offset: wp.array[wp.float32]
     rest_offset: wp.array[wp.float32]
     pair_start: wp.array[wp.int32]

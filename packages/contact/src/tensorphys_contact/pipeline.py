@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import warp as wp
 
@@ -35,7 +35,7 @@ _FAMILIES: Final[dict[PairFamily, tuple[Any, tuple[str, ...]]]] = {
     PairFamily.CONVEX: (convex.collide_convex, _CONVEX_ARRAYS),
     PairFamily.MESH: (
         mesh.collide_meshes,
-        (*_CONVEX_ARRAYS, "shape_mesh", "shape_fold", "triangle_fold"),
+        (*_CONVEX_ARRAYS, "shape_mesh", "shape_fold", "triangle_fold", "triangle_neighbour"),
     ),
 }
 """Kernel of each family, and the arrays of the model that it alone reads."""
@@ -216,11 +216,7 @@ def _write_inputs(model: Model, manifolds: Manifolds) -> list[Any]:
         model.slot_start,
         model.shape_body,
         model.rest_offset,
-        model.static_friction,
-        model.dynamic_friction,
-        model.restitution,
-        model.friction_combine,
-        model.restitution_combine,
+        _surfaces(model),
         manifolds.count,
         manifolds.anchor,
         manifolds.normal,
@@ -228,6 +224,13 @@ def _write_inputs(model: Model, manifolds: Manifolds) -> list[Any]:
         manifolds.feature,
         manifolds.target,
     ]
+
+
+def _surfaces(model: Model) -> compaction.Surfaces:
+    surfaces = compaction.Surfaces()
+    for name in cast(Any, compaction.Surfaces).vars:
+        setattr(surfaces, name, getattr(model, name))
+    return surfaces
 
 
 def _contact_outputs(contacts: Contacts) -> list[Any]:
@@ -245,4 +248,10 @@ def _contact_outputs(contacts: Contacts) -> list[Any]:
         contacts.static_friction,
         contacts.dynamic_friction,
         contacts.restitution,
+        contacts.stiffness,
+        contacts.damping,
+        contacts.spring_per_mass,
+        contacts.patch_radius,
+        contacts.least_patch_radius,
+        contacts.torsional_friction,
     ]

@@ -22,6 +22,91 @@ def combine(a: float, b: float, mode_a: int, mode_b: int) -> float:
     return value
 
 
+@wp.struct
+class Surfaces:
+    """Materials of shapes."""
+
+    static_friction: wp.array[wp.float32]
+    dynamic_friction: wp.array[wp.float32]
+    restitution: wp.array[wp.float32]
+    stiffness: wp.array[wp.float32]
+    damping: wp.array[wp.float32]
+    spring_per_mass: wp.array[wp.int32]
+    patch_radius: wp.array[wp.float32]
+    least_patch_radius: wp.array[wp.float32]
+    torsional_friction: wp.array[wp.float32]
+    friction_combine: wp.array[wp.int32]
+    restitution_combine: wp.array[wp.int32]
+    damping_combine: wp.array[wp.int32]
+
+
+@wp.struct
+class Material:
+    """Combined material of a pair of shapes."""
+
+    static_friction: wp.float32
+    dynamic_friction: wp.float32
+    restitution: wp.float32
+    stiffness: wp.float32
+    damping: wp.float32
+    spring_per_mass: wp.int32
+    patch_radius: wp.float32
+    least_patch_radius: wp.float32
+    torsional_friction: wp.float32
+
+
+@wp.func
+def combine_springs(c: Surfaces, s0: int, s1: int, mode: int):
+    """Stiffness, damping and kind of the spring of a pair; zeros where both shapes are rigid.
+
+    Of a compliant and a rigid shape the compliant one says how it yields; of two springs of which one acts per mass,
+    that one does. Two alike are combined; a stiffness is a negative restitution to the combine mode, so that its least
+    one is the stiffest.
+    """
+    k0 = c.stiffness[s0]
+    k1 = c.stiffness[s1]
+    stiffness = -combine(-k0, -k1, mode, mode)
+    if mode == 2:
+        stiffness = k0 * k1
+    damping_mode = wp.max(c.damping_combine[s0], c.damping_combine[s1])
+    damping = combine(c.damping[s0], c.damping[s1], damping_mode, damping_mode)
+    per_mass = wp.max(c.spring_per_mass[s0], c.spring_per_mass[s1])
+    chosen = int(-1)
+    if k0 > 0.0 and (k1 <= 0.0 or c.spring_per_mass[s0] > c.spring_per_mass[s1]):
+        chosen = s0
+    elif k1 > 0.0 and (k0 <= 0.0 or c.spring_per_mass[s1] > c.spring_per_mass[s0]):
+        chosen = s1
+    if chosen >= 0:
+        stiffness = c.stiffness[chosen]
+        damping = c.damping[chosen]
+        per_mass = c.spring_per_mass[chosen]
+    if stiffness <= 0.0:
+        damping = 0.0
+        per_mass = 0
+    return stiffness, damping, per_mass
+
+
+@wp.func
+def combine_materials(c: Surfaces, s0: int, s1: int):
+    """Material of a pair of shapes."""
+    result = Material()
+    mode = wp.max(c.friction_combine[s0], c.friction_combine[s1])
+    result.static_friction = combine(c.static_friction[s0], c.static_friction[s1], mode, mode)
+    result.dynamic_friction = combine(c.dynamic_friction[s0], c.dynamic_friction[s1], mode, mode)
+    bounce_mode = wp.max(c.restitution_combine[s0], c.restitution_combine[s1])
+    stiffness, damping, per_mass = combine_springs(c, s0, s1, bounce_mode)
+    result.stiffness = stiffness
+    result.damping = damping
+    result.spring_per_mass = per_mass
+    # a spring gives back what its damping leaves
+    if stiffness <= 0.0:
+        result.restitution = combine(c.restitution[s0], c.restitution[s1], bounce_mode, bounce_mode)
+    result.patch_radius = wp.max(c.patch_radius[s0], c.patch_radius[s1])
+    result.least_patch_radius = wp.max(c.least_patch_radius[s0], c.least_patch_radius[s1])
+    result.torsional_friction = wp.max(c.torsional_friction[s0], c.torsional_friction[s1])
+    return result
+
+
 @wp.func
 def depth_rank(value: float) -> wp.int64:
     """Integer from 0 to 2^32 − 1 that sorts as the float does."""
@@ -220,11 +305,7 @@ def write_contacts(
     slot_start: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
     rest_offset: wp.array[wp.float32],
-    static_friction: wp.array[wp.float32],
-    dynamic_friction: wp.array[wp.float32],
-    restitution: wp.array[wp.float32],
-    friction_combine: wp.array[wp.int32],
-    restitution_combine: wp.array[wp.int32],
+    surfaces: Surfaces,
     manifold_count: wp.array[wp.int32],
     anchor: wp.array[wp.vec3],
     normal: wp.array[wp.vec3],
@@ -245,6 +326,12 @@ def write_contacts(
     static_friction_out: wp.array[wp.float32],
     dynamic_friction_out: wp.array[wp.float32],
     restitution_out: wp.array[wp.float32],
+    stiffness_out: wp.array[wp.float32],
+    damping_out: wp.array[wp.float32],
+    spring_per_mass_out: wp.array[wp.int32],
+    patch_radius_out: wp.array[wp.float32],
+    least_patch_radius_out: wp.array[wp.float32],
+    torsional_friction_out: wp.array[wp.float32],
 ):
     """One thread a pair."""
     pair = wp.tid()
@@ -253,11 +340,7 @@ def write_contacts(
         return
     s0 = pair_shape0[pair]
     s1 = pair_shape1[pair]
-    mode = wp.max(friction_combine[s0], friction_combine[s1])
-    bounce_mode = wp.max(restitution_combine[s0], restitution_combine[s1])
-    mu_s = combine(static_friction[s0], static_friction[s1], mode, mode)
-    mu_d = combine(dynamic_friction[s0], dynamic_friction[s1], mode, mode)
-    bounce = combine(restitution[s0], restitution[s1], bounce_mode, bounce_mode)
+    material = combine_materials(surfaces, s0, s1)
     index = pair_key[pair]
     for k in range(count):
         slot = slot_start[pair] + k
@@ -273,6 +356,12 @@ def write_contacts(
             separation_out[out] = separation[slot]
             rest_distance_out[out] = rest_offset[s0] + rest_offset[s1]
             key_out[out] = (wp.int64(index) << wp.int64(32)) | wp.int64(feature[slot])
-            static_friction_out[out] = mu_s
-            dynamic_friction_out[out] = mu_d
-            restitution_out[out] = bounce
+            static_friction_out[out] = material.static_friction
+            dynamic_friction_out[out] = material.dynamic_friction
+            restitution_out[out] = material.restitution
+            stiffness_out[out] = material.stiffness
+            damping_out[out] = material.damping
+            spring_per_mass_out[out] = material.spring_per_mass
+            patch_radius_out[out] = material.patch_radius
+            least_patch_radius_out[out] = material.least_patch_radius
+            torsional_friction_out[out] = material.torsional_friction
