@@ -24,7 +24,7 @@ from .errors import MeshError, MissingLibraryError
 from .hulls import Hull, cook_hull
 from .meshes import TriangleMesh, cook_mesh
 
-FORMAT = 1
+FORMAT = 2
 """Number of the layout of cached files; a change makes old ones unused."""
 
 

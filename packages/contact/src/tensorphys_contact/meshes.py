@@ -25,6 +25,8 @@ class TriangleMesh:
         fold: Angle by which the surface turns away at the edges 0-1, 1-2 and 2-0 of each
             triangle [rad], 0 where it is flat or hollow, a quarter turn at a border,
             shape [triangle_count, 3].
+        neighbour: Triangle across each of these edges, −1 at a border and where more than two
+            triangles meet, shape [triangle_count, 3].
         center: Centre of a bounding sphere [length], shape [3].
         radius: Radius of that sphere [length].
     """
@@ -32,6 +34,7 @@ class TriangleMesh:
     vertices: Float64Array
     triangles: Int32Array
     fold: Float64Array
+    neighbour: Int32Array
     center: Float64Array
     radius: float
 
@@ -77,11 +80,13 @@ def cook_mesh(
     exact, corners = exact[used], corners.reshape(-1, 3)
     if flip:
         corners = corners[:, ::-1]
+    fold, neighbour = _folds(exact, corners)
     center = 0.5 * (exact.min(axis=0) + exact.max(axis=0))
     return TriangleMesh(
         vertices=exact,
         triangles=corners.astype(np.int32),
-        fold=_folds(exact, corners),
+        fold=fold,
+        neighbour=neighbour,
         center=center,
         radius=float(np.linalg.norm(exact - center, axis=1).max()),
     )
@@ -112,8 +117,8 @@ def cook_height_field(heights: npt.ArrayLike, spacing: tuple[float, float]) -> T
     return cook_mesh(np.stack([x, y, grid], axis=-1).reshape(-1, 3), triangles)
 
 
-def _folds(vertices: Float64Array, triangles: npt.NDArray[np.int64]) -> Float64Array:
-    """See :class:`TriangleMesh`."""
+def _folds(vertices: Float64Array, triangles: npt.NDArray[np.int64]) -> tuple[Float64Array, Int32Array]:
+    """Folds and neighbours, see :class:`TriangleMesh`."""
     count = len(triangles)
     sides = vertices[triangles[:, 1:]] - vertices[triangles[:, :1]]
     normal = np.cross(sides[:, 0], sides[:, 1])
@@ -135,4 +140,5 @@ def _folds(vertices: Float64Array, triangles: npt.NDArray[np.int64]) -> Float64A
     cosine = np.clip((normal[own] * normal[other]).sum(axis=1), -1.0, 1.0)
     sine = np.linalg.norm(np.cross(normal[own], normal[other]), axis=1)
     turn = np.where(height < 0.0, np.arctan2(sine, cosine), 0.0)
-    return np.where(joined, turn, 0.5 * np.pi).reshape(count, 3)
+    fold = np.where(joined, turn, 0.5 * np.pi).reshape(count, 3)
+    return fold, np.where(joined, other, -1).astype(np.int32).reshape(count, 3)

@@ -1,8 +1,8 @@
 """Triangle meshes and height fields against convex shapes.
 
-Each triangle near the shape is a flat convex shape of its own. A normal that leans over
-an edge counts only within the fold of that edge, up to the neighbour's normal: over flat
-and hollow edges the neighbour alone decides, so that inner edges are not felt.
+Each triangle near the shape is a flat convex shape of its own. The normal of an edge or corner
+counts only within the normal cone of the surface there (see :mod:`.mesh_cones`): over flat and
+hollow edges the neighbour alone decides, so that inner edges are not felt.
 """
 
 import warp as wp
@@ -20,13 +20,14 @@ from .convex_pair import (
 )
 from .faces import outside
 from .gather import pair_rotation, relative_frame, spheres_apart, store_point
+from .mesh_cones import LEAN, leans_out
 from .mesh_points import keep_point, reduce_points, sort_by_name
 from .support import TRIANGLE, Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
-# Lean of a normal over an edge that counts as rounding.
-LEAN = wp.constant(1.0e-3)
+# Cosine to the face of a triangle below which a shape that crosses it leaves it sideways.
+SIDEWAYS = wp.constant(0.9)
 
 
 @wp.func
@@ -44,23 +45,23 @@ def shape_box(o: Convex, vertex: wp.array[wp.vec3], r: wp.mat33, t: wp.vec3, rea
 
 
 @wp.func
-def leans_out(n: wp.vec3, m: wp.vec3, fold: wp.vec3, corner: wp.array[wp.vec3]) -> bool:
-    """True where a normal leans over an edge by more than its fold allows, or backward.
-
-    Args:
-        n: Normal from the triangle.
-        m: Normal of the triangle.
-        fold: Angle at each edge (0-1, 1-2, 2-0) by which the surface turns away [rad].
-        corner: Corners of the triangle.
-    """
-    if wp.dot(n, m) < -LEAN:
-        return True
-    for k in range(3):
-        e = corner[(k + 1) % 3] - corner[k]
-        b = wp.normalize(wp.cross(e, m))
-        beyond = wp.dot(n, b) * wp.cos(fold[k]) - wp.dot(n, m) * wp.sin(fold[k])
-        if wp.dot(n, b) > LEAN and beyond > LEAN:
-            return True
+def is_explained(
+    f: Convex,
+    o: Convex,
+    corner: wp.array[wp.vec3],
+    vertex_o: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    band: float,
+    known: int,
+    point: wp.array[wp.vec4],
+    normal_of: wp.array[wp.vec3],
+) -> bool:
+    """True where a known contact pushes the shape out of a triangle, too."""
+    for k in range(known):
+        if point[k][3] <= 0.0:
+            if separation_along(f, o, corner, vertex_o, r, t, normal_of[k]) >= point[k][3] - band:
+                return True
     return False
 
 
@@ -75,10 +76,28 @@ def triangle_points(
     t: wp.vec3,
     corner: wp.array[wp.vec3],
     fold: wp.vec3,
+    mesh_id: wp.uint64,
+    triangle_neighbour: wp.array[wp.vec3i],
+    first: int,
+    triangle: int,
     limit: float,
     radius: float,
+    sideways: bool,
+    known: int,
+    point: wp.array[wp.vec4],
+    normal_of: wp.array[wp.vec3],
 ):
-    """Manifold of one triangle, relative to its first corner; as ``convex_manifold``."""
+    """Manifold of one triangle, relative to its first corner; as ``convex_manifold``.
+
+    Args:
+        sideways: Whether to give the contacts of a triangle that the shape crosses and would leave
+            sideways, unless one of the first ``known`` of ``point`` and ``normal_of`` explains it,
+            or those of other triangles.
+
+    Returns:
+        As :func:`convex_manifold`, and whether there are contacts of the other sort.
+    """
+    missing = bool(False)
     points = wp.mat44()
     names = wp.vec4i(-1, -1, -1, -1)
     normal = wp.vec3()
@@ -87,7 +106,7 @@ def triangle_points(
     m = wp.cross(corner[1], corner[2])
     area = wp.length(m)
     if area <= 1.0e-7 * longest * longest:
-        return points, names, normal, last
+        return points, names, normal, last, missing
     m = m / area
     f = Convex()
     f.kind = TRIANGLE
@@ -97,21 +116,23 @@ def triangle_points(
     back = wp.transpose(r) * m
     top = wp.dot(m, t) + wp.dot(back, support(o, vertex_o, back)) + core_radius(o)
     if height >= limit or top <= 0.0:
-        return points, names, normal, last
+        return points, names, normal, last, missing
     least = wp.min(radius, longest)
     extent = radius + longest
     n, separation, p_f, blur = separate(f, o, corner, vertex_o, r, t, limit, least, extent)
     band = FACE_BAND * least + ROUNDING * extent
     found = separation < limit
     own = bool(True)
+    beside = bool(False)
     # The face's own normal where it separates as well, or where the difference is rounding.
     alike = wp.dot(n, m)
     if alike > 1.0 - LEAN * LEAN or (one_direction(m, n, blur) and height >= separation - band):
         n = m
-    elif found and leans_out(n, m, fold, corner):
-        # A shape apart from this triangle is nearer to a neighbour. One that crosses it is
-        # pushed out through its face where it lies over it.
+    elif found and leans_out(n, m, corner, fold, mesh_id, triangle_neighbour, first, triangle):
+        # A shape apart from this triangle is nearer to a neighbour. One that crosses it is pushed
+        # out through its face where it lies over it.
         found = separation + core_radius(o) <= band and height > -radius
+        beside = alike < SIDEWAYS
         n = m
     else:
         own = False
@@ -120,6 +141,11 @@ def triangle_points(
         separation = height
         p_f = t + r * support(o, vertex_o, -back) - m * (core_radius(o) + height)
         own = outside(p_f, m, 1.0, 3, corner) > ROUNDING * extent
+    if found and beside != sideways:
+        missing = found and beside
+        found = False
+    elif found and beside:
+        found = not is_explained(f, o, corner, vertex_o, r, t, band, known, point, normal_of)
     if found:
         points, names, normal, last = manifold_along(
             f,
@@ -140,7 +166,15 @@ def triangle_points(
         )
         if own and names[3] == WITNESS:
             names[3] = -1
-    return points, names, normal, last
+    return points, names, normal, last, missing
+
+
+@wp.func
+def point_name(triangle: int, name: int) -> int:
+    """Name of a contact point of a triangle among those of a mesh."""
+    local = (name & 511) + wp.where((name & ON_OTHER) != 0, 512, 0)
+    local += wp.where((name & WITNESS) != 0, 1024, 0)
+    return ((triangle & 0xFFFFF) << 11) + local
 
 
 @wp.func
@@ -148,6 +182,7 @@ def gather_points(
     mesh_id: wp.uint64,
     first_fold: int,
     triangle_fold: wp.array[wp.vec3],
+    triangle_neighbour: wp.array[wp.vec3i],
     o: Convex,
     hull_vertex: wp.array[wp.vec3],
     face_range: wp.array[wp.vec2i],
@@ -166,45 +201,60 @@ def gather_points(
     corner = wp.zeros(shape=(3,), dtype=wp.vec3)
     band = 1.0e-4 * radius
     count = int(0)
+    known = int(0)
+    again = bool(False)
     low, high = shape_box(o, hull_vertex, r, t, core_radius(o) + limit)
     mesh = wp.mesh_get(mesh_id)
-    query = wp.mesh_query_aabb(mesh_id, low, high)
-    triangle = int(0)
-    while wp.mesh_query_aabb_next(query, triangle):
-        base = mesh.points[mesh.indices[3 * triangle]]
-        corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-        corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
-        points, names, face, last = triangle_points(
-            o,
-            hull_vertex,
-            face_range,
-            face_normal,
-            face_vertex,
-            r,
-            t - base,
-            corner,
-            triangle_fold[first_fold + triangle],
-            limit,
-            radius,
-        )
-        for k in range(4):
-            if names[k] >= 0:
-                p = wp.vec4(
-                    points[k, 0] + base[0], points[k, 1] + base[1], points[k, 2] + base[2], points[k, 3]
-                )
-                local = (names[k] & 511) + wp.where((names[k] & ON_OTHER) != 0, 512, 0)
-                local += wp.where((names[k] & WITNESS) != 0, 1024, 0)
-                count = keep_point(
-                    count,
-                    p,
-                    wp.where(k == 3, last, face),
-                    ((triangle & 0xFFFFF) << 11) + local,
-                    room,
-                    band,
+    for sweep in range(2):
+        if sweep == 0 or again:
+            query = wp.mesh_query_aabb(mesh_id, low, high)
+            triangle = int(0)
+            known = count
+            while wp.mesh_query_aabb_next(query, triangle):
+                base = mesh.points[mesh.indices[3 * triangle]]
+                corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
+                corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+                points, names, face, last, missing = triangle_points(
+                    o,
+                    hull_vertex,
+                    face_range,
+                    face_normal,
+                    face_vertex,
+                    r,
+                    t - base,
+                    corner,
+                    triangle_fold[first_fold + triangle],
+                    mesh_id,
+                    triangle_neighbour,
+                    first_fold,
+                    triangle,
+                    limit,
+                    radius,
+                    sweep == 1,
+                    known,
                     point_out,
                     normal_out,
-                    name_out,
                 )
+                again = again or missing
+                for k in range(4):
+                    if names[k] >= 0:
+                        p = wp.vec4(
+                            points[k, 0] + base[0],
+                            points[k, 1] + base[1],
+                            points[k, 2] + base[2],
+                            points[k, 3],
+                        )
+                        count = keep_point(
+                            count,
+                            p,
+                            wp.where(k == 3, last, face),
+                            point_name(triangle, names[k]),
+                            room,
+                            band,
+                            point_out,
+                            normal_out,
+                            name_out,
+                        )
     return count
 
 
@@ -232,6 +282,7 @@ def collide_meshes(
     shape_mesh: wp.array[wp.uint64],
     shape_fold: wp.array[wp.int32],
     triangle_fold: wp.array[wp.vec3],
+    triangle_neighbour: wp.array[wp.vec3i],
     # outputs
     count_out: wp.array[wp.int32],
     anchor_out: wp.array[wp.vec3],
@@ -264,6 +315,7 @@ def collide_meshes(
         shape_mesh[f],
         shape_fold[f],
         triangle_fold,
+        triangle_neighbour,
         o,
         hull_vertex,
         face_range,
