@@ -27,6 +27,12 @@ LINK_COLUMNS: dict[str, tuple[Any, tuple[int, ...], Any]] = {
     "max_linear_velocity": (wp.float32, (), _UNBOUNDED),
     "max_angular_velocity": (wp.float32, (), _UNBOUNDED),
     "max_depenetration_velocity": (wp.float32, (), _UNBOUNDED),
+    "max_contact_impulse": (wp.float32, (), _UNBOUNDED),
+    "surface_linear": (wp.vec3, (3,), 0.0),
+    "surface_angular": (wp.vec3, (3,), 0.0),
+    "surface_local": (wp.int32, (), 1),
+    "gyroscopic": (wp.int32, (), 1),
+    "locked_axes": (wp.int32, (), 0),
     "disabled": (wp.int32, (), 0),
 }
 DOF_COLUMNS: dict[str, tuple[Any, tuple[int, ...], Any]] = {
@@ -73,6 +79,13 @@ class Model:
         link_linear_damping, link_angular_damping: Damping rates [1/s].
         link_max_linear_velocity, link_max_angular_velocity: Speed bounds of floating roots [m/s, rad/s].
         link_max_depenetration_velocity: Bound of the speed that removes penetration [m/s].
+        link_max_contact_impulse: Bound of the normal impulse of a contact in a step [N s]; each substep has an equal part.
+        link_surface_linear, link_surface_angular: Velocity of the surface relative to the body [m/s, rad/s], as of a
+            conveyor belt, turning about the body's origin; its part along a contact's normal does nothing. vec3.
+        link_surface_local: 1 where these two are in the axes of the link, else in those of the environment.
+        link_gyroscopic: 0 where a free body feels no ω × I ω.
+        link_locked_axes: Bit mask of the environment axes that a floating root is held along: bits 0 to 2 the motion
+            of its centre of mass along x, y, z, bits 3 to 5 its rotation about them.
         link_disabled: 1 at the root of an articulation that is out of the simulation: it stands still and feels
             nothing; whoever sets it keeps contacts away from it.
         dof_axis, dof_anchor: Axis (unit) and a point on it, in the frame of the link that it moves, vec3.
@@ -112,6 +125,12 @@ class Model:
     link_max_linear_velocity: wp.array[wp.float32]
     link_max_angular_velocity: wp.array[wp.float32]
     link_max_depenetration_velocity: wp.array[wp.float32]
+    link_max_contact_impulse: wp.array[wp.float32]
+    link_surface_linear: wp.array[wp.vec3]
+    link_surface_angular: wp.array[wp.vec3]
+    link_surface_local: wp.array[wp.int32]
+    link_gyroscopic: wp.array[wp.int32]
+    link_locked_axes: wp.array[wp.int32]
     link_disabled: wp.array[wp.int32]
     dof_axis: wp.array[wp.vec3]
     dof_anchor: wp.array[wp.vec3]

@@ -167,7 +167,7 @@ class ParallelSweep:
                 self._pass_joints(biased)
             if biased:
                 self._launch(sweep_parallel.keep_drift, articulations, [m.tables, large], [scratch])
-                inputs = [m.tables, k, large, *timing]
+                inputs = [m.tables, k, large, bounce_threshold, *timing]
                 self._launch(sweep_parallel.move_contacts, self._slots, inputs, [scratch, rows])
         self._launch(sweep_parallel.add_loads, self._slots, [k, large], [scratch, rows])
         if self._dofs:

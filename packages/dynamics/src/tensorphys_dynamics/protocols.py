@@ -22,6 +22,14 @@ class Contacts(Protocol):
         rest_distance: Separation at which the shapes rest [m], float32.
         key: Identifies the contact from one step to the next, ascending in an environment, int64.
         static_friction, dynamic_friction, restitution: Combined coefficients, float32.
+
+    Contacts may have these as well, one value a slot; the last three may also be empty:
+
+    - stiffness, damping: Spring of a compliant contact [N/m, N s/m]; rigid where the stiffness is 0, float32.
+    - spring_per_mass: 1 where that spring acts per unit of the mass that the contact moves, int32.
+    - patch_radius, least_patch_radius: A contact that is alone in its pair of bodies resists spin about its normal by
+      μ N max(least, √(depth · radius)) [m], float32.
+    - torsional_friction: Torque against spin per normal force beside that [m], float32.
     """
 
     slot_start: wp.array
@@ -54,3 +62,16 @@ CONTACT_FIELDS: dict[str, type] = {
     "dynamic_friction": wp.float32,
     "restitution": wp.float32,
 }
+
+OPTIONAL_CONTACT_FIELDS: dict[str, type] = {
+    "stiffness": wp.float32,
+    "damping": wp.float32,
+    "spring_per_mass": wp.int32,
+    "patch_radius": wp.float32,
+    "least_patch_radius": wp.float32,
+    "torsional_friction": wp.float32,
+}
+"""Fields that contacts may have; whoever lacks the first three is rigid, whoever lacks the others does not resist spin."""
+
+PATCH_FIELDS = ("patch_radius", "least_patch_radius", "torsional_friction")
+"""Those of them that may be empty; where they are not, contacts have rows that resist spin."""

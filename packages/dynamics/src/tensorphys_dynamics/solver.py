@@ -29,7 +29,12 @@ from tensorphys_dynamics.fused import FusedStep, supports
 from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model
 from tensorphys_dynamics.parallel import LARGE, ParallelSweep, large_environments
-from tensorphys_dynamics.protocols import CONTACT_FIELDS, Contacts
+from tensorphys_dynamics.protocols import (
+    CONTACT_FIELDS,
+    OPTIONAL_CONTACT_FIELDS,
+    PATCH_FIELDS,
+    Contacts,
+)
 from tensorphys_dynamics.state import Control, State, create_trail
 
 
@@ -48,6 +53,8 @@ class Solver:
         path: "generic", or "fused" where one kernel takes the whole step.
         parallel: Solve of large environments, None where there is none.
     """
+        contact_spin_impulse: Angular impulse about the normal on body 0 by torsional friction [N m s], float32, one a
+            contact slot.
 
     def __init__(
         self,
@@ -104,7 +111,8 @@ class Solver:
         for array in (self._scratch.coupled, self._scratch.exposed):
             array.assign(coupled)
         self.path = _choose_path(path, model, contacts, self.joints)
-        self._rows = _contact_rows(model, self._slots, self.path)
+        has_patches = self._contact.patch_radius.shape[0] > 0
+        self._rows = _contact_rows(model, self._slots, self.path, has_patches)
         solved = self._slots if self.path == "generic" else 0
         large = large_environments(model, large_from if solved else model.articulation_count + 1)
         self._skyline, self._newton, self._direct = create_skyline(model, solved, large)
@@ -125,6 +133,7 @@ class Solver:
 
         Args:
             every: Whether to derive those of all articulations.
+        self.contact_spin_impulse: wp.array = self._rows.spin_total
         """
         self._launch(
             kinematics.update_written,
@@ -173,13 +182,14 @@ class Solver:
                 self._launch(matching.match_each_contact, self._slots, inputs, [self._rows, scratch])
                 self._launched += self.parallel.color()
             if self._direct:
-                self._launch(skyline.plan_skyline, m.environment_count, [m.tables, contact], [self._skyline])
+                inputs = [m.tables, m.data, contact]
+                self._launch(skyline.plan_skyline, m.environment_count, inputs, [self._skyline])
         for substep in range(self.substeps):
             inputs = [m.tables, m.data, self.control.data, contact, self._rows, *timing, int(substep == 0)]
             outputs = [state, scratch, self.trail[max(substep, 1) - 1], self.trail[substep]]
             self._launch(smooth.smooth_substep, m.articulation_count, inputs, outputs)
             if self._slots:
-                inputs = [m.tables, m.data, state, scratch, contact]
+                inputs = [m.tables, m.data, state, scratch, contact, *timing]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
             self._launch_joint_rows()
             if not self._all_large:
@@ -247,11 +257,14 @@ def _contact_data(contacts: Contacts | None, model: Model) -> ContactData:
             array = wp.zeros(count, dtype=dtype, device=model.device)
         else:
             array = getattr(contacts, name)
-            if array.dtype is not dtype or array.device != model.device:
-                raise ModelError(
-                    f"contacts.{name}: expected {dtype.__name__} on {model.device}, "
-                    f"given {array.dtype.__name__} on {array.device}"
-                )
+            _check_field(name, array, dtype, model)
+        setattr(data, name, array)
+    slots = data.body0.shape[0]
+    for name, dtype in OPTIONAL_CONTACT_FIELDS.items():
+        array = getattr(contacts, name, None)
+        if array is None:
+            array = wp.zeros(0 if name in PATCH_FIELDS else slots, dtype=dtype, device=model.device)
+        _check_field(name, array, dtype, model)
         setattr(data, name, array)
     return data
 
@@ -271,7 +284,15 @@ def _choose_path(
     return "generic" if path == "generic" or reason is not None else "fused"
 
 
-def _contact_rows(model: Model, slots: int, path: str) -> ContactRows:
+def _check_field(name: str, array: wp.array, dtype: type, model: Model) -> None:
+    if array.dtype is not dtype or array.device != model.device:
+        raise ModelError(
+            f"contacts.{name}: expected {dtype.__name__} on {model.device}, "
+            f"given {array.dtype.__name__} on {array.device}"
+        )
+
+
+def _contact_rows(model: Model, slots: int, path: str, has_patches: bool) -> ContactRows:
     r = ContactRows()
     device = model.device
     # the fused path keeps its rows elsewhere
@@ -282,7 +303,9 @@ def _contact_rows(model: Model, slots: int, path: str) -> ContactRows:
     r.arm = wp.zeros(2 * slots, dtype=wp.vec3, device=device)
     for name in ("tangent", "coupling", "prescribed", "impulse", "total", "previous_force"):
         setattr(r, name, wp.zeros(slots, dtype=wp.vec3, device=device))
-    for name in ("separation", "compliance", "push", "approach", "bounce", "normal_total"):
+    numbers = ("separation", "compliance", "push", "approach", "bounce", "normal_total", "rest_speed", "most")
+    spins = ("spin_inverse", "spin_prescribed", "spin_impulse", "spin_total")
+    for name in (*numbers, *spins):
         setattr(r, name, wp.zeros(slots, dtype=wp.float32, device=device))
     r.previous_count = wp.zeros(model.environment_count, dtype=wp.int32, device=device)
     r.previous_key = wp.zeros(slots, dtype=wp.int64, device=device)
@@ -292,6 +315,9 @@ def _contact_rows(model: Model, slots: int, path: str) -> ContactRows:
 def create_scratch(model: Model) -> Scratch:
     """Allocate the quantities of one substep."""
     links = model.link_count
+    r.spin = wp.zeros(shape if has_patches else (1, 1), dtype=wp.float32, device=device)
+    r.spin_lever = wp.zeros(slots, dtype=wp.vec2, device=device)
+    r.yields = wp.zeros(slots, dtype=wp.int32, device=device)
     has_long = any(kind.is_long for kind in model.types)
     counts = {"link": links, "subtree": links, "heavy": links, "articulated": links if has_long else 0}
     momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift")

@@ -8,6 +8,7 @@ import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch, Tables
 from tensorphys_dynamics._kernels.newton import NewtonData, row_velocity
+from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -44,7 +45,8 @@ def find_hits(
         x.start[slot] = wp.vec3(0.0, 0.0, 0.0)
         x.target[slot] = 0.0
         v = row_velocity(t, w, r, slot)[0]
-        if k.restitution[slot] > 0.0 and v < -threshold and r.separation[slot] + h * v < 0.0:
+        free = k.restitution[slot] > 0.0 and r.most[slot] == UNBOUNDED_IMPULSE
+        if free and v < -threshold and r.separation[slot] + h * v < 0.0:
             x.target[slot] = -k.restitution[slot] * v
             hits += 1
     return hits

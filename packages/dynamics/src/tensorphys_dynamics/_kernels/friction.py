@@ -161,13 +161,20 @@ def lock_resting(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
 
 
 @wp.func
-def unlock(t: Tables, w: Scratch, a: int):
-    """Unlock all; returns whether something was locked."""
+def unlock(t: Tables, m: ModelData, w: Scratch, a: int):
+    """Unlock all but the axes that a floating root is held along; returns whether something was locked."""
     kind = t.articulation_type[a]
+    root = t.type_root[kind]
+    axes = m.link_locked_axes[t.articulation_link[a]]
     changed = int(0)
-    for i in range(t.articulation_velocity[a], t.articulation_velocity[a] + t.type_velocities[kind]):
-        changed = wp.max(changed, w.locked[i])
-        w.locked[i] = 0
+    for i in range(t.type_velocities[kind]):
+        index = t.articulation_velocity[a] + i
+        kept = int(0)
+        if i < root:
+            kept = (axes >> i) & 1
+        else:
+            changed = wp.max(changed, w.locked[index])
+        w.locked[index] = kept
     return changed
 
 

@@ -64,4 +64,5 @@ def match_each_contact(
     t1, t2 = orthonormal_basis(n)
     r.impulse[slot] = h * wp.vec3(wp.dot(force, n), wp.dot(force, t1), wp.dot(force, t2))
     r.total[slot] = wp.vec3(0.0, 0.0, 0.0)
+    r.spin_total[slot] = 0.0
     r.normal_total[slot] = 0.0

@@ -57,6 +57,16 @@ def friction_of(k: ContactData, x: NewtonData, slot: int):
 
 
 @wp.func
+def normal_share(r: ContactRows, slot: int):
+    """Γ along the normal; of a spring as across it, since its own compliance is no inertia."""
+    return wp.where(
+        r.yields[slot] == 1,
+        SHARE * r.coupling[slot][2],
+        SHARE / wp.max(r.inverse[slot][0], 1.0e-30),
+    )
+
+
+@wp.func
 def contact_law(k: ContactData, r: ContactRows, x: NewtonData, slot: int, v: wp.vec3):
     """The law of a contact."""
     law = Law()
@@ -66,7 +76,7 @@ def contact_law(k: ContactData, r: ContactRows, x: NewtonData, slot: int, v: wp.
     inverse = r.inverse[slot][0]
     if inverse > 0.0:
         start = x.start[slot]
-        gamma = SHARE / inverse
+        gamma = normal_share(r, slot)
         across = SHARE * r.coupling[slot][2]
         along = gamma + r.compliance[slot]
         n = (gamma * start[0] + x.target[slot] - x.lift[slot] - v[0]) / along
@@ -215,7 +225,7 @@ def update(
         law = contact_law(k, r, x, slot, v)
         impulse = law.impulse
         if impulse[0] > 0.0:
-            worst = wp.max(worst, SHARE * wp.abs(impulse[0] - x.start[slot][0]) / r.inverse[slot][0])
+            worst = wp.max(worst, normal_share(r, slot) * wp.abs(impulse[0] - x.start[slot][0]))
         lift = float(0.0)
         if law.slides == 0:
             off = wp.length(wp.vec2(impulse[1] - x.start[slot][1], impulse[2] - x.start[slot][2]))

@@ -14,6 +14,7 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.surfaces import impulse_bound, spin_rows, spring_law, surface_velocity
 from tensorphys_spatial.device import orthonormal_basis
 
 wp.set_module_options({"enable_backward": False})
@@ -129,7 +130,7 @@ def prescribed_velocity(t: Tables, s: StateData, end: wp.vec4i, lever: wp.vec3):
 
 
 @wp.func
-def write_inverse(r: ContactRows, slot: int, a: wp.mat33):
+def write_inverse(k: ContactData, r: ContactRows, slot: int, a: wp.mat33, h: float):
     """Keep what the sweep needs of the 3×3 inverse inertia of a contact."""
     # A response that is rounding beside the others is none: the chain does not move the contact that way. The
     # tangential block of a chain of one or two joints is singular; a little more on its diagonal makes it regular.
@@ -153,6 +154,11 @@ def write_inverse(r: ContactRows, slot: int, a: wp.mat33):
 
 @wp.func
 def push_bound(m: ModelData, body0: int, body1: int, a: wp.mat33):
+    spring = spring_law(k, slot, a[0, 0], r.separation[slot], h)
+    r.yields[slot] = wp.where(spring[0] >= 0.0, 1, 0)
+    r.rest_speed[slot] = spring[1]
+    if spring[0] >= 0.0:
+        compliance = spring[0]
     """Bound of the speed that removes penetration: the least of the two bodies', and less where the contact is much
     harder to move along its normal than across it, so that the push never costs more energy than there."""
     bound = float(1.0e30)
@@ -181,11 +187,13 @@ def contact_rows(
         return
     body0 = k.body0[slot]
     body1 = k.body1[slot]
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
     n = k.normal[slot]
     t1, t2 = orthonormal_basis(n)
     basis = wp.matrix_from_rows(n, t1, t2)
-    end0 = end_tables(t, body0)
-    end1 = end_tables(t, body1)
+    end0 = moving_end(t, w, body0)
+    end1 = moving_end(t, w, body1)
     lever0 = end_lever(t, w, r, 2 * slot, body0)
     lever1 = end_lever(t, w, r, 2 * slot + 1, body1)
     v = fill_end(t, s, w, r, 2 * slot, end0, lever0, basis)
@@ -194,13 +202,17 @@ def contact_rows(
     solve_end(t, w, r, 2 * slot, end0)
     solve_end(t, w, r, 2 * slot + 1, end1)
     a = inverse_inertia(t, r, slot, end0, end1)
-    write_inverse(r, slot, a)
+    write_inverse(k, r, slot, a, time_step[0] / float(substeps))
+    r.most[slot] = impulse_bound(m, body0, body1, substeps)
+    spin_rows(t, s, w, k, r, slot, end0, end1)
     r.push[slot] = push_bound(m, body0, body1, a)
     r.ends[2 * slot] = end0
     r.ends[2 * slot + 1] = end1
     r.tangent[slot] = t1
     r.prescribed[slot] = moved
     r.approach[slot] = v[0] + moved[0]
+    belt = surface_velocity(m, w, r, 2 * slot, body0) - surface_velocity(m, w, r, 2 * slot + 1, body1)
+    moved += wp.vec3(0.0, wp.dot(t1, belt), wp.dot(t2, belt))
 
 
 @wp.func
@@ -281,6 +293,7 @@ def keep_contacts(
     substeps: wp.int32,
     # outputs
     r: ContactRows,
+        r.spin_total[slot] = 0.0
 ):
     """Keep key and force of each contact for the next step."""
     slot = wp.tid()

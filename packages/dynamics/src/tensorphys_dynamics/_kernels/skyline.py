@@ -6,7 +6,8 @@ that keeps the rows short: breadth first over contacts from an end of the graph,
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ContactData, Tables
+from tensorphys_dynamics._kernels.arrays import ContactData, ModelData, Tables
+from tensorphys_dynamics._kernels.surfaces import must_be_swept
 
 wp.set_module_options({"enable_backward": False})
 
@@ -139,12 +140,24 @@ def lay_out(t: Tables, k: ContactData, z: Skyline, environment: int):
     return wp.where(operations > float(OPERATIONS), -1, values)
 
 
+@wp.func
+def all_known(m: ModelData, k: ContactData, environment: int):
+    """Whether the solve at once knows the laws of all contacts of an environment."""
+    start = k.slot_start[environment]
+    known = int(1)
+    for slot in range(start, start + k.count[environment]):
+        if must_be_swept(m, k, slot) == 1:
+            known = 0
+            break
+    return known
+
+
 @wp.kernel
-def plan_skyline(t: Tables, k: ContactData, z_inout: Skyline):
+def plan_skyline(t: Tables, m: ModelData, k: ContactData, z_inout: Skyline):
     """Order and row lengths of an environment for the contacts of this step."""
     environment = wp.tid()
     used = int(0)
-    if z_inout.capacity[environment] > 0 and k.count[environment] > 0:
+    if z_inout.capacity[environment] > 0 and k.count[environment] > 0 and all_known(m, k, environment) == 1:
         find_neighbours(t, k, z_inout, environment)
         order(t, z_inout, environment)
         values = lay_out(t, k, z_inout, environment)

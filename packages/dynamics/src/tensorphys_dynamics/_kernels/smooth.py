@@ -41,7 +41,7 @@ from tensorphys_dynamics._kernels.friction import (
 )
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
 from tensorphys_dynamics._kernels.tension import add_tension
-from tensorphys_dynamics._kernels.trail import keep_change, keep_substep
+from tensorphys_dynamics._kernels.trail import copy_positions, keep_change, keep_substep
 
 wp.set_module_options({"enable_backward": False})
 
@@ -107,7 +107,9 @@ def link_wrench(
     alpha = w.link_angular_rate[link]
     classical = w.link_linear_rate[link] + wp.cross(alpha, c) + wp.cross(angular, velocity)
     spin = w.link_inertia[link] * angular
-    rate_angular = w.link_inertia[link] * alpha + wp.cross(angular, spin)
+    rate_angular = w.link_inertia[link] * alpha
+    if m.link_gyroscopic[link] == 1:
+        rate_angular += wp.cross(angular, spin)
     external = force + gravity * (mass * m.link_gravity[link])
     linear_damping = m.link_linear_damping[link]
     angular_damping = m.link_angular_damping[link]
@@ -157,7 +159,8 @@ def wrenches(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, 
     ahead = h * wp.where(s.root_synced[a] == 0 and s.fresh[a] == 0, 1.5, 1.0)
     w.momentum_linear[a] = w.momentum_linear[a] + ahead * p
     w.momentum_angular[a] = w.momentum_angular[a] + ahead * angular
-    w.momentum_known[a] = wp.where(damped == 0.0 and t.type_root[kind] == 6, 1, 0)
+    free = damped == 0.0 and m.link_gyroscopic[base] == 1 and m.link_locked_axes[base] == 0
+    w.momentum_known[a] = wp.where(free and t.type_root[kind] == 6, 1, 0)
     for step in range(t.type_links[kind] - 1):
         local = t.type_links[kind] - 1 - step
         link = base + local
@@ -216,6 +219,8 @@ def kicked_velocity(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
                 weight = 0.5
         index = start + i
         w.free_velocity[index] = s.velocity[index] - s.half_kick[index] + weight * w.kick[index]
+        if i < root and w.locked[index] == 1:
+            w.free_velocity[index] = 0.0
 
 
 @wp.func
@@ -386,7 +391,7 @@ def smooth_substep(
     wrenches(t, m, s, c, w, a, h, first)
     add_tension(t, m, w, a, h)
     mass_rows(t, m, w, a)
-    unlock(t, w, a)
+    unlock(t, m, w, a)
     w.loaded[a] = 0
     w.rubbed[a] = 0
     if m.link_disabled[t.articulation_link[a]] == 1:
@@ -398,14 +403,14 @@ def smooth_substep(
     lock_resting(t, m, s, w, a)
     for attempt in range(ATTEMPTS):
         if attempt == ATTEMPTS - 1:
-            unlock(t, w, a)
+            unlock(t, m, w, a)
         assemble_drives(t, m, s, c, w, a, h, first)
         factorize(t, m, w, a)
         solve(t, w, a, w.kick)
         kicked_velocity(t, m, s, w, a)
         changed = release(t, m, s, w, a, h)
         if any_limit(t, m, s, w, a, h) == 1:
-            changed += unlock(t, w, a)
+            changed += unlock(t, m, w, a)
         if attempt < ATTEMPTS - 1:
             changed += saturate(t, m, s, c, w, a, h)
         if changed == 0:

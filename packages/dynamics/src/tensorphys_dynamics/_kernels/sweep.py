@@ -19,6 +19,7 @@ from tensorphys_dynamics._kernels.ball_rows import apply_ball, solve_ball_limit
 from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
+from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE, solve_spin
 
 wp.set_module_options({"enable_backward": False})
 
@@ -92,7 +93,9 @@ def contact_target(r: ContactRows, slot: int, h: float, biased: int):
     """Separating speed that the normal row asks for at least."""
     separation = r.separation[slot]
     target = float(0.0)
-    if biased == 0:
+    if r.yields[slot] == 1:
+        target = r.rest_speed[slot]
+    elif biased == 0:
         # what was not touched in this substep is the business of the next
         if r.bounce[slot] > 0.0:
             target = r.bounce[slot]
@@ -113,9 +116,9 @@ def next_impulse(m: ModelData, k: ContactData, r: ContactRows, slot: int, v: wp.
     error = v[0] - contact_target(r, slot, h, biased) + r.compliance[slot] * old[0]
     rigid = old[0] - error * inverse[0]
     leak = float(0.0)
-    if biased == 1 and r.separation[slot] <= 0.0:
+    if biased == 1 and r.separation[slot] <= 0.0 and r.yields[slot] == 0:
         leak = wp.min(SOFT * rigid, LEAK * h * wp.length(m.gravity[k.environment[slot]]) * inverse[0])
-    normal = wp.max(0.0, rigid - leak)
+    normal = wp.clamp(rigid - leak, 0.0, r.most[slot])
     dn = normal - old[0]
     tangential = friction(
         old, v, dn, inverse, r.coupling[slot], normal, k.static_friction[slot], k.dynamic_friction[slot]
@@ -131,16 +134,30 @@ def solve_contact(
     new = next_impulse(m, k, r, slot, contact_velocity(t, w, r, slot), h, biased)
     apply_contact(t, w, r, slot, new - r.impulse[slot])
     r.impulse[slot] = new
+    solve_spin(t, w, r, slot)
 
 
 @wp.func
 def move_contact(
-    t: Tables, w: Scratch, k: ContactData, r: ContactRows, slot: int, h: float, threshold: float
+    t: Tables,
+    w: Scratch,
+    k: ContactData,
+    r: ContactRows,
+    slot: int,
+    h: float,
+    threshold: float,
+    bounce_threshold: float,
 ):
-    """Advance the separation with the positions, and let a contact that was hit fast enough rebound."""
+    """Advance the separation with the positions, and let a contact that was hit fast enough rebound.
+
+    Args:
+        threshold: Least approach speed for that; `bounce_threshold` where the impulse is bounded.
+    """
     r.separation[slot] = r.separation[slot] + h * contact_velocity(t, w, r, slot)[0]
     bounce = float(0.0)
-    if r.impulse[slot][0] > 0.0 and r.approach[slot] < -threshold:
+    # a bounded impulse is no business of the rebounds that are made before
+    least = wp.where(r.most[slot] < UNBOUNDED_IMPULSE, bounce_threshold, threshold)
+    if r.impulse[slot][0] > 0.0 and r.approach[slot] < -least:
         bounce = -k.restitution[slot] * r.approach[slot]
     r.bounce[slot] = bounce
 
@@ -347,5 +364,6 @@ def add_load(w: Scratch, k: ContactData, r: ContactRows, slot: int):
         r.normal_total[slot] = r.normal_total[slot] + impulse[0]
         for end in range(2):
             a = r.ends[2 * slot + end][3]
+        r.spin_total[slot] = r.spin_total[slot] + r.spin_impulse[slot]
             if a >= 0:
                 w.loaded[a] = 1

@@ -91,7 +91,14 @@ def keep_loads(
 
 @wp.func
 def move_environment(
-    t: Tables, w: Scratch, k: ContactData, r: ContactRows, environment: int, h: float, threshold: float
+    t: Tables,
+    w: Scratch,
+    k: ContactData,
+    r: ContactRows,
+    environment: int,
+    h: float,
+    threshold: float,
+    bounce_threshold: float,
 ):
     """The velocity that positions move by is the one after the biased pass; separations advance with it."""
     first = t.environment_articulation[environment]
@@ -100,7 +107,7 @@ def move_environment(
         w.u_drift[i] = w.u[i]
     start = k.slot_start[environment]
     for slot in range(start, start + k.count[environment]):
-        move_contact(t, w, k, r, slot, h, threshold)
+        move_contact(t, w, k, r, slot, h, threshold, bounce_threshold)
 
 
 @wp.func
@@ -190,7 +197,7 @@ def sweep_kernel(joints: bool, direct: bool) -> Any:
                             set_targets(k, r, x, environment, h, biased)
             if stage == 0:
                 threshold = wp.where(at_once == 1, UNREACHED, bounce_threshold[0])
-                move_environment(t, w, k, r, environment, h, threshold)
+                move_environment(t, w, k, r, environment, h, threshold, bounce_threshold[0])
         keep_loads(t, m, s, w, k, r, environment, h)
 
     return wp.kernel(sweep_environment, module="unique", enable_backward=False)

@@ -160,7 +160,7 @@ def solve_manifold(
     first = f.first[i]
     ends0 = r.ends[2 * first]
     ends1 = r.ends[2 * first + 1]
-    short = ends0[2] <= 6 and ends1[2] <= 6 and ends0[3] != ends1[3]
+    short = ends0[2] <= 6 and ends1[2] <= 6 and ends0[3] != ends1[3] and r.spin_inverse[first] == 0.0
     u0 = wp.spatial_vector()
     u1 = wp.spatial_vector()
     if short:
@@ -370,7 +370,9 @@ def move_contacts(
     slot = wp.tid()
     environment = k.environment[slot]
     if large[environment] == 1 and slot - k.slot_start[environment] < k.count[environment]:
-        move_contact(t, w, k, r, slot, time_step[0] / float(substeps), UNREACHED)
+        h = time_step[0] / float(substeps)
+        move_contact(t, w, k, r, slot, h, UNREACHED, bounce_threshold[0])
+    bounce_threshold: wp.array[wp.float32],
 
 
 @wp.kernel
