@@ -18,6 +18,7 @@ from tensorphys_fem.material import Elasticity, Material
 from tensorphys_fem.measures import FemMeasures
 from tensorphys_fem.mesh import MeshReport, ShellMesh, TetMesh
 from tensorphys_fem.model import FemModel
+from tensorphys_fem.protocols import NodeRows
 from tensorphys_fem.quality import QualityReport, measure_quality
 from tensorphys_fem.settings import SolverSettings
 from tensorphys_fem.solver import FemSolver, Status
@@ -45,6 +46,7 @@ __all__ = [
     "MeshReport",
     "MissingPackageError",
     "ModelError",
+    "NodeRows",
     "QualityReport",
     "Scheme",
     "SettingsError",

@@ -29,6 +29,7 @@ class FemModel:
         body_count, node_count, element_count, environment_count: Sizes.
         node_start, element_start: First node and element of each body and the end, NumPy int32 ``(B + 1,)``.
         node_mass: [kg], float64 ``[N]``; 0 for nodes of no element.
+        node_slope: Stiffness of a node with its neighbours held, over Young's modulus, roughly [m], float32 ``[N]``.
         element_nodes: Node indices in the concatenated arrays, vec4i ``[M]``; the fourth of a triangle repeats the
             third.
         element_measure: Volume [m³], area times thickness [m³], of hinges thickness³ edge² / area [m³], float64
@@ -131,6 +132,8 @@ class FemModel:
         self.block_count = int(block_start[-1])
         self.mesh = mesh
         self.node_mass = mesh.node_mass
+        slope = joined("slope", np.zeros(self.body_count + 1)).astype(np.float32)
+        self.node_slope = wp.array(slope, dtype=wp.float32, device=self.device)
         self.element_nodes = mesh.element_nodes
         self.element_measure = mesh.element_measure
 

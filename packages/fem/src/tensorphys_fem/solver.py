@@ -13,6 +13,7 @@ from tensorphys_fem.energies import launch_energies
 from tensorphys_fem.errors import ModelError, SettingsError
 from tensorphys_fem.model import FemModel
 from tensorphys_fem.parallel import ParallelSolve
+from tensorphys_fem.protocols import ROW_FIELDS, NodeRows, NoRows, check_rows
 from tensorphys_fem.settings import SolverSettings
 from tensorphys_fem.state import FemState, check_array
 
@@ -34,11 +35,11 @@ class Status(enum.IntEnum):
 
 
 class FemSolver:
-    """Implicit solver of all bodies of a model, without contacts.
+    """Implicit solver of all bodies of a model, with constraints of single nodes where rows are given.
 
     A step is :meth:`begin`, :meth:`solve`, :meth:`finish`. Whoever couples bodies to something else writes
-    ``control.impulse`` from :attr:`candidate_velocity` and :attr:`response` and solves again, as often as it wants,
-    before it finishes. No call returns to the host; all of them can be captured in a CUDA graph (`dt` given as an
+    its rows (:class:`~tensorphys_fem.NodeRows`), or ``control.impulse`` from :attr:`candidate_velocity` and
+    :attr:`response`, and solves again, as often as it wants, before it finishes. No call returns to the host; all of them can be captured in a CUDA graph (`dt` given as an
     array, or frozen).
 
     Attributes:
@@ -51,7 +52,12 @@ class FemSolver:
     """
 
     def __init__(
-        self, model: FemModel, settings: SolverSettings | None = None, *, path: Path = "auto"
+        self,
+        model: FemModel,
+        settings: SolverSettings | None = None,
+        *,
+        path: Path = "auto",
+        rows: NodeRows | None = None,
     ) -> None:
         """Allocate the work arrays.
 
@@ -61,6 +67,7 @@ class FemSolver:
             path: ``body``: one group of lanes (a thread on the CPU) solves a body from start to end. ``parallel``:
                 kernels over all nodes and elements of all bodies. ``auto``: the first on the CPU, the second on CUDA,
                 where the one kernel of the first takes the compiler many minutes.
+            rows: Contacts and attachments of nodes, read by each solve; default: none.
         """
         if path not in ("auto", "body", "parallel"):
             raise SettingsError(f"path: expected auto, body or parallel, got {path!r}")
@@ -72,6 +79,11 @@ class FemSolver:
         self.limits = _limits(self.settings, model, self.settings.newton_iterations)
         self.static_limits = _limits(self.settings, model, self.settings.static_iterations)
         self.work = _allocate_work(model)
+        self.rows: NodeRows = NoRows(model) if rows is None else rows
+        if rows is not None:
+            check_rows(rows, model)
+        for name in ROW_FIELDS:
+            setattr(self.work.rows, name, getattr(self.rows, name))
         self._parallel = ParallelSolve(model, self.work, self.lanes) if self.path == "parallel" else None
         self.residual_norm = self.work.residual_norm
         self.load_norm = self.work.load_norm
@@ -116,14 +128,21 @@ class FemSolver:
         wp.launch(
             steps.write_response,
             dim=self.model.node_count,
-            inputs=[self.model.mesh, self.work],
-            outputs=[self.candidate_velocity, self.response],
+            inputs=[self.model.mesh],
+            outputs=[self.work, self.candidate_velocity, self.response],
             device=self.device,
         )
 
     def finish(self, state: FemState, control: FemControl) -> None:
         """Make momenta exact, see to it that the damped scheme gains no energy, and write the state."""
         mesh, materials = self.model.mesh, self.model.materials
+        wp.launch(
+            steps.take_counterforces,
+            dim=self.model.node_count,
+            inputs=[],
+            outputs=[self.work],
+            device=self.device,
+        )
         launch_energies(self.model, self.work, part=1.0, kept=0.0, sign=1.0)
         launch_energies(self.model, self.work, part=0.0, kept=1.0, sign=-1.0)
         wp.launch(
@@ -193,6 +212,7 @@ def _limits(settings: SolverSettings, model: FemModel, newton_iterations: int) -
 def _allocate_work(model: FemModel) -> structs.Work:
     nodes = {
         **dict.fromkeys(("start", "start_velocity", "increment", "trial", "residual", "anchor"), wp.vec3d),
+        "contact_force": wp.vec3d,
         **dict.fromkeys(("x", "r", "z", "p", "q", "reaction"), wp.vec3),
         "driven": wp.int32,
         "spring": wp.vec2d,

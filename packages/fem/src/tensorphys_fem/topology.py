@@ -21,6 +21,8 @@ class Topology:
     volume: FloatArray
     """Share of a node in the volume, or area × thickness [m³], ``(N,)``."""
     patch_volume: FloatArray
+    slope: FloatArray
+    """Sum of the measure of the elements of a node times the square of the gradient of its shape function [m]."""
     kind: IntArray
     nodes: IntArray
     rest: FloatArray
@@ -55,7 +57,30 @@ def build_topology(mesh: TetMesh | ShellMesh, thickness: float) -> Topology:
     corner_start = _offsets(np.bincount(node, minlength=count))
     rows = _sparsity(kind, nodes, count)
     corner = (4 * element + local)[order].astype(np.int32)
-    return Topology(count, volume, patch, kind, nodes, rest, measure, corner_start, corner, *rows)
+    return Topology(
+        count,
+        volume,
+        patch,
+        _slopes(kind, nodes, rest, measure, count),
+        kind,
+        nodes,
+        rest,
+        measure,
+        corner_start,
+        corner,
+        *rows,
+    )
+
+
+def _slopes(kind: IntArray, nodes: IntArray, rest: FloatArray, measure: FloatArray, count: int) -> FloatArray:
+    total = np.zeros(count)
+    for chosen, width in ((kind == TET, 4), (kind == TRIANGLE, 3)):
+        # Rows of the inverse edge matrix are the gradients of all corners but the first.
+        gradients = rest[chosen][:, : width - 1, :]
+        gradients = np.concatenate((-gradients.sum(axis=1, keepdims=True), gradients), axis=1)
+        values = np.square(gradients).sum(axis=2) * measure[chosen, None]
+        total += np.bincount(nodes[chosen, :width].reshape(-1), weights=values.reshape(-1), minlength=count)
+    return total
 
 
 def _solid_elements(mesh: TetMesh) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:

@@ -31,7 +31,7 @@ def defect(mesh: Mesh, materials: Materials, loads: Loads, work: Work, node: int
     u = work.increment[node]
     h = wp.float64(work.time_step[0])
     inertia = factors[0] * (u - h * work.start_velocity[node]) + factors[1] * u
-    return mesh.node_mass[node] * inertia - external_force(mesh, loads, work, node)
+    return mesh.node_mass[node] * inertia - external_force(mesh, loads, work, node) - work.contact_force[node]
 
 
 @wp.func
@@ -135,7 +135,8 @@ def _energy_factor(
         gain += _HALF * m * (wp.dot(v, v) - wp.dot(v0, v0))
         relative += _HALF * m * wp.dot(v - mean, v - mean)
         if work.driven[i] == 0:
-            gain -= wp.dot(external_force(mesh, loads, work, i), work.increment[i])
+            force = external_force(mesh, loads, work, i) + work.contact_force[i]
+            gain -= wp.dot(force, work.increment[i])
         if patches != 0:
             gain += work.patch_gain[i]
     for e in range(mesh.element_start[body] + lane(), mesh.element_start[body + 1], lane_count()):

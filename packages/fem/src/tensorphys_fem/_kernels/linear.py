@@ -2,6 +2,7 @@
 
 import warp as wp
 
+from tensorphys_fem._kernels.contacts import contact_tangent
 from tensorphys_fem._kernels.nodes import inertia_factors, spring_stiffness
 from tensorphys_fem._kernels.patches import patch_row
 from tensorphys_fem._kernels.structs import TET, Materials, Mesh, Work
@@ -58,6 +59,7 @@ def write_row(mesh: Mesh, materials: Materials, work_inout: Work, patches: int, 
     value += spring_stiffness(work_inout, body, node)
     lumped = float(value)
     diagonal = work_inout.block[first] + wp.diag(wp.vec3(lumped, lumped, lumped))
+    diagonal += contact_tangent(work_inout, node)
     work_inout.block[first] = diagonal
     if patches != 0:
         diagonal += _patch_diagonal(mesh, work_inout, node)

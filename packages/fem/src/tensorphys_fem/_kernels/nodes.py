@@ -10,6 +10,7 @@ conserving one (energy and momentum). Then v1 = u / h, or 2 u / h − v0. A stat
 
 import warp as wp
 
+from tensorphys_fem._kernels.contacts import contact_force
 from tensorphys_fem._kernels.structs import CONSERVING, STATIC, Loads, Materials, Mesh, Work
 
 wp.set_module_options({"enable_backward": False})
@@ -117,6 +118,7 @@ def node_residual(
     inertia = factors[0] * (u - h * work.start_velocity[node]) + factors[1] * u
     total = external_force(mesh, loads, work, node)
     total += spring_force(work, body, node, u)
+    total += contact_force(work, u, node)
     for k in range(mesh.corner_start[node], mesh.corner_start[node + 1]):
         slot = mesh.corner[k]
         total += work.corner_force[slot / 4, slot % 4]

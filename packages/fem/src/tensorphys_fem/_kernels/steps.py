@@ -2,6 +2,7 @@
 
 import warp as wp
 
+from tensorphys_fem._kernels.contacts import write_row_forces
 from tensorphys_fem._kernels.finish import end_velocity
 from tensorphys_fem._kernels.lanes import lane, lane_count
 from tensorphys_fem._kernels.nodes import begin_node
@@ -43,18 +44,32 @@ def begin_nodes(
 @wp.kernel
 def write_response(
     mesh: Mesh,
-    work: Work,
     # outputs
+    work_inout: Work,
     velocity_out: wp.array[wp.vec3],
     response_out: wp.array[wp.mat33],
 ):
     node = wp.tid()
     body = mesh.node_body[node]
-    velocity_out[node] = wp.vec3(end_velocity(work, body, node))
-    if work.scheme[body] != STATIC:
-        h = work.time_step[0]
+    write_row_forces(work_inout, node)
+    velocity_out[node] = wp.vec3(end_velocity(work_inout, body, node))
+    if work_inout.scheme[body] != STATIC:
+        h = work_inout.time_step[0]
         # A force of one step is an impulse over h; the velocity follows the increment by c / h.
         factor = 1.0 / (h * h)
-        if work.scheme[body] == CONSERVING:
+        if work_inout.scheme[body] == CONSERVING:
             factor = 2.0 * factor
-        response_out[node] = factor * work.inverse_diagonal[node]
+        response_out[node] = factor * work_inout.inverse_diagonal[node]
+
+
+@wp.kernel
+def take_counterforces(
+    # outputs
+    work_inout: Work,
+):
+    """Contact forces as they are handed over at the end, for the balance of momentum."""
+    node = wp.tid()
+    total = wp.vec3d(work_inout.rows.counterforce[node])
+    for c in range(work_inout.rows.count[node]):
+        total += wp.vec3d(work_inout.rows.force[node, c])
+    work_inout.contact_force[node] = total

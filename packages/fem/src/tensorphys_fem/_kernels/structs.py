@@ -78,8 +78,25 @@ class Loads:
 
 
 @wp.struct
+class Rows:
+    """Contacts and attachments of nodes; see `protocols.NodeRows`."""
+
+    count: wp.array[wp.int32]  # [N]
+    normal: wp.array2d[wp.vec3]  # [N, C]
+    offset: wp.array2d[wp.vec3]
+    multiplier: wp.array2d[wp.vec3]
+    stiffness: wp.array2d[wp.vec2]
+    bound: wp.array2d[wp.float32]
+    counterforce: wp.array[wp.vec3]  # [N]
+    force: wp.array2d[wp.vec3]
+
+
+@wp.struct
 class Work:
     """Scratch of a step; roles are fixed."""
+
+    rows: Rows
+    contact_force: wp.array[wp.vec3d]  # of the rows, at the end of the last solve [N]
 
     time_step: wp.array[wp.float32]  # [1]
     scheme: wp.array[wp.int32]  # in effect, which is not always the one asked for [B]
