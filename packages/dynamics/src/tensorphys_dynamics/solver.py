@@ -47,14 +47,14 @@ class Solver:
         contact_impulse: Impulse on body 0 over the last step, friction included, environment axes [N s], vec3,
             one a contact slot.
         contact_normal_impulse: Normal part of it [N s], float32, one a contact slot.
+        contact_spin_impulse: Angular impulse about the normal on body 0 by torsional friction [N m s], float32, one a
+            contact slot.
         launch_count: Kernel launches of one step.
         trail: State of each substep of the last step where its kick was taken, `velocity_change` being the change of
             velocity over the whole substep; what kinematics reads, the velocities of roots moved by hand left out.
         path: "generic", or "fused" where one kernel takes the whole step.
         parallel: Solve of large environments, None where there is none.
     """
-        contact_spin_impulse: Angular impulse about the normal on body 0 by torsional friction [N m s], float32, one a
-            contact slot.
 
     def __init__(
         self,
@@ -123,6 +123,7 @@ class Solver:
         self._all_large = bool(large.all())
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
+        self.contact_spin_impulse: wp.array = self._rows.spin_total
         self.launch_count = 0
         trail, self.trail = create_trail(state, substeps)
         if self.path == "fused":
@@ -133,7 +134,6 @@ class Solver:
 
         Args:
             every: Whether to derive those of all articulations.
-        self.contact_spin_impulse: wp.array = self._rows.spin_total
         """
         self._launch(
             kinematics.update_written,
@@ -180,7 +180,7 @@ class Solver:
             else:
                 wp.copy(scratch.exposed, scratch.coupled)
                 self._launch(matching.match_each_contact, self._slots, inputs, [self._rows, scratch])
-                self._launched += self.parallel.color()
+                self._launched += self.parallel.color(scratch)
             if self._direct:
                 inputs = [m.tables, m.data, contact]
                 self._launch(skyline.plan_skyline, m.environment_count, inputs, [self._skyline])
@@ -269,6 +269,14 @@ def _contact_data(contacts: Contacts | None, model: Model) -> ContactData:
     return data
 
 
+def _check_field(name: str, array: wp.array, dtype: type, model: Model) -> None:
+    if array.dtype is not dtype or array.device != model.device:
+        raise ModelError(
+            f"contacts.{name}: expected {dtype.__name__} on {model.device}, "
+            f"given {array.dtype.__name__} on {array.device}"
+        )
+
+
 def _choose_path(
     path: Literal["auto", "generic", "fused"], model: Model, contacts: Contacts | None, joints: JointModel
 ) -> Literal["generic", "fused"]:
@@ -284,20 +292,15 @@ def _choose_path(
     return "generic" if path == "generic" or reason is not None else "fused"
 
 
-def _check_field(name: str, array: wp.array, dtype: type, model: Model) -> None:
-    if array.dtype is not dtype or array.device != model.device:
-        raise ModelError(
-            f"contacts.{name}: expected {dtype.__name__} on {model.device}, "
-            f"given {array.dtype.__name__} on {array.device}"
-        )
-
-
 def _contact_rows(model: Model, slots: int, path: str, has_patches: bool) -> ContactRows:
     r = ContactRows()
     device = model.device
     # the fused path keeps its rows elsewhere
     shape = (2 * slots, max(model.max_chain, 1)) if slots and path == "generic" else (1, 1)
     r.y = wp.zeros(shape, dtype=wp.vec3, device=device)
+    r.spin = wp.zeros(shape if has_patches else (1, 1), dtype=wp.float32, device=device)
+    r.spin_lever = wp.zeros(slots, dtype=wp.vec2, device=device)
+    r.yields = wp.zeros(slots, dtype=wp.int32, device=device)
     r.ends = wp.zeros(2 * slots, dtype=wp.vec4i, device=device)
     r.inverse = wp.zeros(slots, dtype=wp.vec4, device=device)
     r.arm = wp.zeros(2 * slots, dtype=wp.vec3, device=device)
@@ -315,9 +318,6 @@ def _contact_rows(model: Model, slots: int, path: str, has_patches: bool) -> Con
 def create_scratch(model: Model) -> Scratch:
     """Allocate the quantities of one substep."""
     links = model.link_count
-    r.spin = wp.zeros(shape if has_patches else (1, 1), dtype=wp.float32, device=device)
-    r.spin_lever = wp.zeros(slots, dtype=wp.vec2, device=device)
-    r.yields = wp.zeros(slots, dtype=wp.int32, device=device)
     has_long = any(kind.is_long for kind in model.types)
     counts = {"link": links, "subtree": links, "heavy": links, "articulated": links if has_long else 0}
     momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift")

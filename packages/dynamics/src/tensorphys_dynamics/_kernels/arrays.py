@@ -210,14 +210,14 @@ class ContactData:
     static_friction: wp.array[wp.float32]
     dynamic_friction: wp.array[wp.float32]
     restitution: wp.array[wp.float32]
-
-
     stiffness: wp.array[wp.float32]
     damping: wp.array[wp.float32]
     spring_per_mass: wp.array[wp.int32]
     patch_radius: wp.array[wp.float32]
     least_patch_radius: wp.array[wp.float32]
     torsional_friction: wp.array[wp.float32]
+
+
 @wp.struct
 class ContactRows:
     """Rows of the contacts of one substep; the three directions of a contact are its normal and two tangents."""
@@ -231,21 +231,21 @@ class ContactRows:
     coupling: wp.array[wp.vec3]  # (A_tn, A_sn, largest eigenvalue of the tangential block)
     prescribed: wp.array[wp.vec3]  # relative velocity from prescribed roots
     compliance: wp.array[wp.float32]  # of the normal row, 0 where it is regular
-    push: wp.array[wp.float32]  # bound of the speed that removes penetration
-    approach: wp.array[wp.float32]  # relative normal velocity before the substep
     yields: wp.array[wp.int32]  # 1 where the normal row is that of a spring
     rest_speed: wp.array[wp.float32]  # separating speed at which that spring exerts nothing
     most: wp.array[wp.float32]  # bound of the normal impulse in the substep
+    push: wp.array[wp.float32]  # bound of the speed that removes penetration
+    approach: wp.array[wp.float32]  # relative normal velocity before the substep
     bounce: wp.array[wp.float32]  # separating speed asked for by restitution, 0 where none
     impulse: wp.array[wp.vec3]  # (normal, tangent, second tangent) in the substep
     total: wp.array[wp.vec3]  # impulse on body 0 over the step, environment axes
     normal_total: wp.array[wp.float32]
-    previous_count: wp.array[wp.int32]
-    previous_key: wp.array[wp.int64]
     spin: wp.array2d[wp.float32]  # like `y`, for the angular velocity about the normal; one row if nothing resists it
     spin_inverse: wp.array[wp.float32]  # 1 / |row|², 0 where nothing resists spin
     spin_lever: wp.array[wp.vec2]  # torque by normal force that holds, and that slides
     spin_prescribed: wp.array[wp.float32]
     spin_impulse: wp.array[wp.float32]  # in the substep, on body 0
     spin_total: wp.array[wp.float32]  # over the step
+    previous_count: wp.array[wp.int32]
+    previous_key: wp.array[wp.int64]
     previous_force: wp.array[wp.vec3]  # force on body 0 in the last substep of the previous step

@@ -144,6 +144,11 @@ def write_inverse(k: ContactData, r: ContactRows, slot: int, a: wp.mat33, h: flo
     # A normal along which the contact hardly moves would need any impulse to move it; below a share of the response
     # across it the contact is compliant instead.
     compliance = wp.max(SINGULAR * trace - a[0, 0], 0.0)
+    spring = spring_law(k, slot, a[0, 0], r.separation[slot], h)
+    r.yields[slot] = wp.where(spring[0] >= 0.0, 1, 0)
+    r.rest_speed[slot] = spring[1]
+    if spring[0] >= 0.0:
+        compliance = spring[0]
     normal = wp.where(
         a[0, 0] > 1.0e-9 * trace and a[0, 0] > 0.0, 1.0 / wp.max(a[0, 0] + compliance, 1.0e-30), 0.0
     )
@@ -154,11 +159,6 @@ def write_inverse(k: ContactData, r: ContactRows, slot: int, a: wp.mat33, h: flo
 
 @wp.func
 def push_bound(m: ModelData, body0: int, body1: int, a: wp.mat33):
-    spring = spring_law(k, slot, a[0, 0], r.separation[slot], h)
-    r.yields[slot] = wp.where(spring[0] >= 0.0, 1, 0)
-    r.rest_speed[slot] = spring[1]
-    if spring[0] >= 0.0:
-        compliance = spring[0]
     """Bound of the speed that removes penetration: the least of the two bodies', and less where the contact is much
     harder to move along its normal than across it, so that the push never costs more energy than there."""
     bound = float(1.0e30)
@@ -177,6 +177,8 @@ def contact_rows(
     s: StateData,
     w: Scratch,
     k: ContactData,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
     # outputs
     r: ContactRows,
 ):
@@ -187,8 +189,6 @@ def contact_rows(
         return
     body0 = k.body0[slot]
     body1 = k.body1[slot]
-    time_step: wp.array[wp.float32],
-    substeps: wp.int32,
     n = k.normal[slot]
     t1, t2 = orthonormal_basis(n)
     basis = wp.matrix_from_rows(n, t1, t2)
@@ -199,6 +199,8 @@ def contact_rows(
     v = fill_end(t, s, w, r, 2 * slot, end0, lever0, basis)
     v += fill_end(t, s, w, r, 2 * slot + 1, end1, lever1, -basis)
     moved = basis * (prescribed_velocity(t, s, end0, lever0) - prescribed_velocity(t, s, end1, lever1))
+    belt = surface_velocity(m, w, r, 2 * slot, body0) - surface_velocity(m, w, r, 2 * slot + 1, body1)
+    moved += wp.vec3(0.0, wp.dot(t1, belt), wp.dot(t2, belt))
     solve_end(t, w, r, 2 * slot, end0)
     solve_end(t, w, r, 2 * slot + 1, end1)
     a = inverse_inertia(t, r, slot, end0, end1)
@@ -211,8 +213,6 @@ def contact_rows(
     r.tangent[slot] = t1
     r.prescribed[slot] = moved
     r.approach[slot] = v[0] + moved[0]
-    belt = surface_velocity(m, w, r, 2 * slot, body0) - surface_velocity(m, w, r, 2 * slot + 1, body1)
-    moved += wp.vec3(0.0, wp.dot(t1, belt), wp.dot(t2, belt))
 
 
 @wp.func
@@ -283,6 +283,7 @@ def match_contacts(
         t1, t2 = orthonormal_basis(n)
         r.impulse[slot] = h * wp.vec3(wp.dot(force, n), wp.dot(force, t1), wp.dot(force, t2))
         r.total[slot] = wp.vec3(0.0, 0.0, 0.0)
+        r.spin_total[slot] = 0.0
         r.normal_total[slot] = 0.0
 
 
@@ -293,7 +294,6 @@ def keep_contacts(
     substeps: wp.int32,
     # outputs
     r: ContactRows,
-        r.spin_total[slot] = 0.0
 ):
     """Keep key and force of each contact for the next step."""
     slot = wp.tid()

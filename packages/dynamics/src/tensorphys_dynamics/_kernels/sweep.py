@@ -362,8 +362,8 @@ def add_load(w: Scratch, k: ContactData, r: ContactRows, slot: int):
         t1 = r.tangent[slot]
         r.total[slot] = r.total[slot] + n * impulse[0] + t1 * impulse[1] + wp.cross(n, t1) * impulse[2]
         r.normal_total[slot] = r.normal_total[slot] + impulse[0]
+        r.spin_total[slot] = r.spin_total[slot] + r.spin_impulse[slot]
         for end in range(2):
             a = r.ends[2 * slot + end][3]
-        r.spin_total[slot] = r.spin_total[slot] + r.spin_impulse[slot]
             if a >= 0:
                 w.loaded[a] = 1

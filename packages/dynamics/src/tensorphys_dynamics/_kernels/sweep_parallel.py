@@ -360,6 +360,7 @@ def move_contacts(
     t: Tables,
     k: ContactData,
     large: wp.array[wp.int32],
+    bounce_threshold: wp.array[wp.float32],
     time_step: wp.array[wp.float32],
     substeps: wp.int32,
     # outputs
@@ -372,7 +373,6 @@ def move_contacts(
     if large[environment] == 1 and slot - k.slot_start[environment] < k.count[environment]:
         h = time_step[0] / float(substeps)
         move_contact(t, w, k, r, slot, h, UNREACHED, bounce_threshold[0])
-    bounce_threshold: wp.array[wp.float32],
 
 
 @wp.kernel
