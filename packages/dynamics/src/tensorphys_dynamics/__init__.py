@@ -14,6 +14,7 @@ from tensorphys_dynamics.joint_frames import dof_axis, link_rest_pose
 from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import DOF_COLUMNS, LINK_COLUMNS, Model, build_model
 from tensorphys_dynamics.quantities import Quantities
+from tensorphys_dynamics.sleeping import Sleep
 from tensorphys_dynamics.solver import Solver
 from tensorphys_dynamics.state import Control, State
 from tensorphys_dynamics.step_loads import StepLoads
@@ -36,6 +37,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Quantities",
+    "Sleep",
     "Solver",
     "State",
     "StepLoads",

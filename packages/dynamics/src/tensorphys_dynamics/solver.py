@@ -35,6 +35,7 @@ from tensorphys_dynamics.protocols import (
     PATCH_FIELDS,
     Contacts,
 )
+from tensorphys_dynamics.sleeping import Sleep
 from tensorphys_dynamics.state import Control, State, create_trail
 
 
@@ -64,6 +65,7 @@ class Solver:
         contacts: Contacts | None = None,
         *,
         joints: JointModel | None = None,
+        sleep: Sleep | None = None,
         substeps: int = 4,
         velocity_passes: int = 1,
         time_step: float = 1.0 / 60.0,
@@ -79,6 +81,7 @@ class Solver:
             control: Inputs.
             contacts: Contacts that the caller refreshes before each step; None for none.
             joints: Joints beside the trees, couplings and tendons; None for none.
+            sleep: Which articulations sleep; None where none ever does.
             substeps: Substeps of one pass over the rows.
             velocity_passes: Passes without position bias at the end of each substep; restitution acts in them.
             time_step: First length of a step [s].
@@ -121,6 +124,8 @@ class Solver:
         )
         self._sweep = sweep_kernel(self.joints.block_count > 0, self._direct)
         self._all_large = bool(large.all())
+        self.sleep = sleep
+        self._large = wp.array(large, dtype=wp.int32, device=device)
         self.contact_impulse: wp.array = self._rows.total
         self.contact_normal_impulse: wp.array = self._rows.normal_total
         self.contact_spin_impulse: wp.array = self._rows.spin_total
@@ -160,6 +165,9 @@ class Solver:
     def step(self) -> None:
         """Launch one step of `time_step` with the contacts as they stand."""
         before = self._launched
+        if self.sleep is not None:
+            kept = (self._contact, self._rows.previous_count, self.joints, self.time_step)
+            self._launched += self.sleep.begin_step(*kept, self._large, self._scratch)
         if self.path == "fused":
             timing = [self.time_step, self.bounce_threshold, self.substeps, self.velocity_passes]
             self._fused.launch(*timing)
@@ -168,6 +176,8 @@ class Solver:
             self._launch_generic()
         if self._movable:
             self._launch(targets.stop_roots, self.model.articulation_count, [], [self.state.data])
+        if self.sleep is not None:
+            self._launched += self.sleep.end_step(self.time_step)
         self.launch_count = self._launched - before
 
     def _launch_generic(self) -> None:
@@ -321,7 +331,7 @@ def create_scratch(model: Model) -> Scratch:
     has_long = any(kind.is_long for kind in model.types)
     counts = {"link": links, "subtree": links, "heavy": links, "articulated": links if has_long else 0}
     momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift")
-    articulation = (*momentum, "loaded", "rubbed", "coupled", "exposed")
+    articulation = (*momentum, "loaded", "rubbed", "coupled", "exposed", "idle")
     entry = ("mass_entry", "factor_entry", "dof_row")
     data = Scratch()
     for name, kind in cast(Any, Scratch).vars.items():
@@ -331,6 +341,8 @@ def create_scratch(model: Model) -> Scratch:
             count = model.entry_count
         elif name == "ball_row":
             count = model.ball_entry_count
+        elif name == "environment_idle":
+            count = model.environment_count
         else:
             count = counts.get(name.split("_")[0], model.velocity_count)
         setattr(data, name, wp.zeros(count, dtype=kind.type.dtype, device=model.device))

@@ -90,7 +90,6 @@ _NO_FRICTION = "friction of joints outside of articulation trees is not simulate
 
 # Columns of a scene that this version does not simulate: table, column, which values count, what is said.
 _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]], str], ...] = (
-    ("bodies", "starts_asleep", _nonzero, "sleeping is not simulated; the body starts awake"),
     ("bodies", "max_contact_impulse", _finite, "the bound of contact impulses is not applied"),
     ("bodies", "gyroscopic", _false, "gyroscopic torque cannot be switched off"),
     ("bodies", "retain_forces", _nonzero, "external forces act for one step only"),

@@ -81,9 +81,7 @@ class Layout:
 _MAY_DIFFER = frozenset(
     {
         "bodies.principal_rotation",
-        "bodies.sleep_threshold",
         "bodies.stabilization_threshold",
-        "articulations.sleep_threshold",
         "articulations.stabilization_threshold",
         "materials.density",
         "soft_prims.transform",

@@ -9,7 +9,7 @@ from typing import Any
 import warp as wp
 
 from tensorphys_contact import Model as ContactModel
-from tensorphys_dynamics import DOF_COLUMNS, LINK_COLUMNS, Control, JointModel, Model, Solver, State
+from tensorphys_dynamics import DOF_COLUMNS, LINK_COLUMNS, Control, JointModel, Model, Sleep, Solver, State
 from tensorphys_engine.errors import StepError
 
 _CONTROL = ("position_target", "velocity_target", "actuation", "link_force", "link_torque")
@@ -45,10 +45,14 @@ class SavedState:
     step_count: int
 
 
-def state_arrays(state: State, control: Control, joints: JointModel) -> dict[str, Any]:
+def state_arrays(
+    state: State, control: Control, joints: JointModel, sleep: Sleep | None = None
+) -> dict[str, Any]:
     """Arrays of state and inputs that the next step reads, warm starts aside."""
     result = {f"state.{name}": getattr(state, name) for name in state.names}
     result |= {f"control.{name}": getattr(control, name) for name in _CONTROL}
+    if sleep is not None:
+        result |= {f"sleep.{name}": array for name, array in sleep.state_arrays().items()}
     return result | {f"joints.{name}": array for name, array in joints.state_arrays().items()}
 
 

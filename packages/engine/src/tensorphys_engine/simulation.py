@@ -38,6 +38,7 @@ from tensorphys_engine.saved_state import (
     parameter_arrays,
     state_arrays,
 )
+from tensorphys_engine.sleeping import sleep_of_scene
 from tensorphys_scene import Scene
 
 OnOverflow = Literal["grow", "raise", "warn"]
@@ -72,6 +73,7 @@ class Simulation:
         model: Constants of the dynamics; arrays may be written between steps.
         joints: Joints outside of trees, couplings and tendons; ``joints.model`` has their parameters.
         state, control: State and inputs of the dynamics.
+        sleep: Which articulations sleep; None where nothing ever does.
         solver: Solver; holds the contact impulses of the last step.
         loads: Accelerations of links and loads of joints in the last step.
         contact_model: Shapes, materials and candidate pairs; materials and rest offsets may be written.
@@ -98,6 +100,7 @@ class Simulation:
         strict: bool | None = None,
         contact_budget: int | None = 2**30,
         use_graph: bool = True,
+        sleeping: bool | None = None,
     ) -> None:
         """Build a scene.
 
@@ -115,6 +118,8 @@ class Simulation:
                 misses contacts; reads the device after each step. Default on the CPU.
             contact_budget: Memory for contacts and their solver rows [byte]; None for as much as is needed.
             use_graph: Whether steps replay a recorded graph; without it each step launches its kernels.
+            sleeping: Whether bodies may fall asleep, by their authored thresholds; default in scenes of one world, as
+                authored. Where several environments are to be equal, a body that sleeps is as good as one at rest.
 
         Raises:
             BuildError: If the scene contradicts itself.
@@ -132,6 +137,9 @@ class Simulation:
         self.directory = Directory(built.numbering)
         self.state: State = State(self.model)
         self.control: Control = Control(self.model)
+        self.sleep, starts_asleep = sleep_of_scene(
+            built.numbering, self.model, self.state, self.control, findings, sleeping
+        )
         counts = authored_counts(scene)
         default = _LARGE_SUBSTEPS if built.has_large else _DEFAULT_SUBSTEPS
         self.substeps = substeps or counts[0] or default
@@ -151,6 +159,8 @@ class Simulation:
         self._write_initial(built)
         self.joints.rest_where_it_starts(self.state.link_pose.numpy())
         note_moved_links(built.numbering, self.state.link_pose.numpy(), findings)
+        if self.sleep is not None:
+            self.sleep.put_to_sleep(starts_asleep)
         self._initial_state = copies(self._state_arrays)
         self._initial_parameters = copies(self._parameters)
         self.findings = scene.findings + findings.entries
@@ -165,6 +175,7 @@ class Simulation:
             self.control,
             contacts,
             joints=self.joints.model,
+            sleep=self.sleep,
             substeps=self.substeps,
             velocity_passes=self.velocity_passes,
             time_step=self._dt,
@@ -186,7 +197,7 @@ class Simulation:
 
     @property
     def _state_arrays(self) -> dict[str, Any]:
-        return state_arrays(self.state, self.control, self.joints.model)
+        return state_arrays(self.state, self.control, self.joints.model, self.sleep)
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -388,6 +399,39 @@ class Simulation:
     def refresh(self) -> None:
         """Derive link poses and velocities of the articulations marked in ``state.fresh``."""
         self.solver.update_kinematics()
+
+    def wake_up(self, articulations: Any = None) -> None:
+        """Wake articulations, and in the next step all that touch them; does nothing where nothing ever sleeps.
+
+        Setters of state, targets, forces and gravity wake what they change; whoever writes parameters (masses, gains,
+        limits, materials) calls this.
+
+        Args:
+            articulations: Numbers, int32 Warp array on the device, or any sequence; None for all.
+        """
+        if self.sleep is not None:
+            self.sleep.wake_up(self._numbers(articulations))
+
+    def put_to_sleep(self, articulations: Any = None) -> None:
+        """Have articulations sleep where they are, until something wakes them.
+
+        Args:
+            articulations: As for :meth:`wake_up`.
+
+        Raises:
+            StepError: If nothing in this simulation sleeps.
+        """
+        if self.sleep is None:
+            raise StepError("nothing in this simulation sleeps: build it with sleeping=True")
+        self.sleep.put_to_sleep(self._numbers(articulations))
+
+    def _numbers(self, articulations: Any) -> Any:
+        if articulations is None or isinstance(articulations, wp.array):
+            return articulations
+        numbers = np.asarray(articulations, np.int32).reshape(-1)
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.model.articulation_count):
+            raise StepError(f"articulations: expected 0 to {self.model.articulation_count - 1}, given {numbers}")
+        return wp.array(numbers, dtype=wp.int32, device=self.device)
 
     def apply_disabled(self) -> None:
         """Take bodies out of the simulation, or back in, after ``model.link_disabled`` or ``contact_offset`` was written.

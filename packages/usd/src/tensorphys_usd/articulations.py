@@ -25,6 +25,8 @@ from tensorphys_usd.stage import Reading
 
 _TREE_TYPES = (JointType.FIXED, JointType.REVOLUTE, JointType.PRISMATIC, JointType.SPHERICAL, JointType.D6)
 _WORLD = -1
+# Default of the vendor schema [m²/s²].
+_SLEEP_THRESHOLD = 5e-5
 
 
 @dataclass
@@ -297,11 +299,14 @@ class StageArticulations:
 
     def _settings(self, path: Sdf.Path) -> dict[str, Any]:
         attributes = self._reading.attributes(path)
+        threshold = 0.0
+        if attributes.applied("PhysxArticulationAPI"):
+            threshold = _SLEEP_THRESHOLD / self._reading.meters_per_unit**2
         self_collision = attributes.flag("newton:selfCollisionEnabled", True)
         return {
             "self_collisions": attributes.flag("physxArticulation:enabledSelfCollisions", self_collision),
             "position_iterations": attributes.integer("physxArticulation:solverPositionIterationCount", -1),
             "velocity_iterations": attributes.integer("physxArticulation:solverVelocityIterationCount", -1),
-            "sleep_threshold": attributes.number("physxArticulation:sleepThreshold", 0.0),
+            "sleep_threshold": attributes.number("physxArticulation:sleepThreshold", threshold),
             "stabilization_threshold": attributes.number("physxArticulation:stabilizationThreshold", 0.0),
         }

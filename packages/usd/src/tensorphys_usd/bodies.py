@@ -16,6 +16,8 @@ from tensorphys_usd.stage import Reading
 
 _RADIANS = float(np.pi / 180.0)
 _ZERO = np.zeros(3)
+# Default of the vendor schemas [m²/s²].
+_SLEEP_THRESHOLD = 5e-5
 _READ_BY_OPENUSD = (
     "physics:rigidBodyEnabled",
     "physics:kinematicEnabled",
@@ -138,7 +140,7 @@ class StageBodies:
                 "maxDepenetrationVelocity", 3.0 / reading.meters_per_unit, infinite
             ),
             "max_contact_impulse": vendor("maxContactImpulse", infinite, infinite),
-            "sleep_threshold": number("physxRigidBody:sleepThreshold", 0.0),
+            "sleep_threshold": vendor("sleepThreshold", _SLEEP_THRESHOLD / reading.meters_per_unit**2, 0.0),
             "stabilization_threshold": number("physxRigidBody:stabilizationThreshold", 0.0),
             "position_iterations": attributes.integer("physxRigidBody:solverPositionIterationCount", -1),
             "velocity_iterations": attributes.integer("physxRigidBody:solverVelocityIterationCount", -1),

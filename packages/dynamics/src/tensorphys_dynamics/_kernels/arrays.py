@@ -191,6 +191,8 @@ class Scratch:
     rubbed: wp.array[wp.int32]  # whether a row of friction did
     coupled: wp.array[wp.int32]  # whether joints beside the tree act on the articulation
     exposed: wp.array[wp.int32]  # whether they or contacts do in this step
+    idle: wp.array[wp.int32]  # whether the articulation sleeps and its loads are kept as they are
+    environment_idle: wp.array[wp.int32]  # whether all that moves is idle, by environment
 
 
 @wp.struct

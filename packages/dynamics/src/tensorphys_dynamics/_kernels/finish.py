@@ -39,9 +39,10 @@ def finish_step(
 ):
     """One articulation from the last sweep to the state that the user sees."""
     a = wp.tid()
-    advance_articulation(t, m, s, w, a, time_step[0] / float(substeps))
-    keep_change(t, w, y, a)
-    articulation_kinematics(t, m, s, w, a)
-    publish_links(t, s, w, a)
+    if w.idle[a] == 0:
+        advance_articulation(t, m, s, w, a, time_step[0] / float(substeps))
+        keep_change(t, w, y, a)
+        articulation_kinematics(t, m, s, w, a)
+        publish_links(t, s, w, a)
     turn_over_inputs(t, s, c, a)
     w.momentum_known[a] = 0

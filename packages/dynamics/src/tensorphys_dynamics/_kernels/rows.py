@@ -48,6 +48,16 @@ def end_tables(t: Tables, body: int):
 
 
 @wp.func
+def moving_end(t: Tables, w: Scratch, body: int):
+    """The same, without the chain of an articulation that stands idle."""
+    result = end_tables(t, body)
+    if result[3] >= 0:
+        if w.idle[result[3]] == 1:
+            result[2] = 0
+    return result
+
+
+@wp.func
 def fill_end(
     t: Tables,
     s: StateData,

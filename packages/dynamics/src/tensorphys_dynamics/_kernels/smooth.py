@@ -320,6 +320,23 @@ def stand_still(
 
 
 @wp.func
+def stand_idle(t: Tables, m: ModelData, s: StateData, w: Scratch, y: StateData, a: int):
+    """An articulation that sleeps and is left alone: nothing moves it, and what bears it is kept."""
+    start = t.articulation_velocity[a]
+    copy_positions(t, m, s, y, a)
+    for i in range(start, start + t.type_velocities[t.articulation_type[a]]):
+        y.velocity_change[i] = 0.0
+        w.kick[i] = 0.0
+        w.free_velocity[i] = 0.0
+        w.u[i] = 0.0
+        w.u_drift[i] = 0.0
+        w.dof_row_flag[i] = 0
+    w.loaded[a] = 0
+    w.rubbed[a] = 0
+    w.momentum_known[a] = 0
+
+
+@wp.func
 def unblend_root(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float):
     """Have a synchronised root feel what is applied now.
 
@@ -384,6 +401,9 @@ def smooth_substep(
     """One articulation from the end of the last sweep to the free velocity of this substep."""
     a = wp.tid()
     h = time_step[0] / float(substeps)
+    if w.idle[a] == 1:
+        stand_idle(t, m, s, w, y, a)
+        return
     if first == 0:
         advance_articulation(t, m, s, w, a, h)
         keep_change(t, w, before, a)

@@ -327,6 +327,8 @@ def warm_dofs(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: floa
 def keep_dof_loads(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float):
     """Keep limit forces and saturations of an articulation for the next substep, and note whether it bears a load."""
     kind = t.articulation_type[a]
+    if w.idle[a] == 1:
+        return
     for i in range(t.type_root[kind], t.type_velocities[kind]):
         index = t.articulation_velocity[a] + i
         dof = t.articulation_dof[a] + i - t.type_root[kind]

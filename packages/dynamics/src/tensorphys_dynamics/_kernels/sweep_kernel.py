@@ -149,6 +149,9 @@ def sweep_kernel(joints: bool, direct: bool) -> Any:
         environment = wp.tid()
         if z.capacity[environment] < 0:
             return  # solved in parallel
+        if w.environment_idle[environment] == 1:
+            keep_loads(t, m, s, w, k, r, environment, time_step[0] / float(substeps))
+            return
         h = time_step[0] / float(substeps)
         warm_start(t, m, s, w, k, r, environment, h)
         at_once = int(0)
