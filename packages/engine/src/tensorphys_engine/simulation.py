@@ -430,7 +430,9 @@ class Simulation:
             return articulations
         numbers = np.asarray(articulations, np.int32).reshape(-1)
         if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.model.articulation_count):
-            raise StepError(f"articulations: expected 0 to {self.model.articulation_count - 1}, given {numbers}")
+            raise StepError(
+                f"articulations: expected 0 to {self.model.articulation_count - 1}, given {numbers}"
+            )
         return wp.array(numbers, dtype=wp.int32, device=self.device)
 
     def apply_disabled(self) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import warp as wp
+
+from tensorphys.properties import in_host_memory
 from tensorphys.view import TensorView
+
+if TYPE_CHECKING:
+    from tensorphys_arrays import Buffer
 
 __all__ = ["BodyPropertyView"]
 
@@ -58,6 +64,47 @@ class BodyPropertyView(TensorView):
     def set_disable_gravities(self, data: Any, indices: Any) -> None:
         """Switch gravity off (1) or on (0) by body."""
         self._set("disable_gravities", data, indices)
+
+    # Sleep. A link sleeps and wakes with its articulation, and that with all that it touches.
+
+    def wake_up(self, indices: Any = None) -> None:
+        """Wake sleeping bodies; nothing happens where nothing sleeps.
+
+        Args:
+            indices: Rows on any device, ``None`` for all.
+        """
+        self._core.simulation.wake_up(self._articulations_of("wake_up", indices))
+
+    def put_to_sleep(self, indices: Any = None) -> None:
+        """Have bodies sleep where they are until something wakes them (an extension).
+
+        Args:
+            indices: Rows on any device, ``None`` for all.
+
+        Raises:
+            StepError: If nothing in this simulation sleeps, see ``tensorphys_engine.Simulation``.
+        """
+        self._core.simulation.put_to_sleep(self._articulations_of("put_to_sleep", indices))
+
+    def get_sleep_states(self) -> Any:
+        """1 where a body sleeps, else 0, uint8, shape [count, 1], on the CPU (an extension)."""
+        rows = self._rows("get_sleep_states")
+        if self._sleep_buffer is None:
+            self._sleep_buffer = self._core.frontend.allocate((rows.count, 1), wp.uint8, "cpu")
+        sleep = self._core.simulation.sleep
+        values = self._sleep_buffer.warp.numpy()
+        values[:] = 0
+        if sleep is not None and rows.count:
+            values[:, 0] = sleep.asleep.numpy()[rows.layout.articulations] > 0
+        return self._sleep_buffer.array
+
+    def _articulations_of(self, what: str, indices: Any) -> Any:
+        rows = self._rows(what)
+        name = f"{type(self).__name__}.{what}(indices)"
+        chosen = self._core.indices(in_host_memory(indices), rows.count, "cpu", name).numpy()
+        return rows.layout.articulations[chosen]
+
+    _sleep_buffer: Buffer | None = None
 
     # Collision shapes, by body and then in the order of the scene; those that the simulation leaves out do not count.
 

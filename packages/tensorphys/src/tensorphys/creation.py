@@ -73,6 +73,7 @@ def create_simulation_view(
     device: Any = None,
     conventions: Literal["documentation", "runtime"] = "documentation",
     on_overflow: Literal["grow", "raise", "warn"] = "grow",
+    sleeping: bool | None = None,
 ) -> SimulationView:
     """Build a simulation and return its view. Each call makes a simulation of its own.
 
@@ -92,6 +93,8 @@ def create_simulation_view(
         on_overflow: What happens when contacts outgrow their buffers, which hold all possible ones where that
             fits a budget: ``"grow"``, ``"raise"``, or ``"warn"`` and keep the deepest. On the CPU every step is
             looked at, on CUDA the next ``check()``.
+        sleeping: Whether bodies at rest may fall asleep, by their authored thresholds; default in one world, as
+            the stage says, and not with several environments.
 
     Returns:
         The view.
@@ -114,6 +117,7 @@ def create_simulation_view(
         device=device,
         conventions=conventions,
         on_overflow=on_overflow,
+        sleeping=sleeping,
     )
 
 
@@ -128,12 +132,22 @@ def _create(
     device: Any = None,
     conventions: Literal["documentation", "runtime"] = "documentation",
     on_overflow: Literal["grow", "raise", "warn"] = "grow",
+    sleeping: bool | None = None,
 ) -> SimulationView:
     _check_choice("conventions", conventions, ("documentation", "runtime"))
     _check_choice("on_overflow", on_overflow, ("grow", "raise", "warn"))
     try:
         return _build(
-            frontend_name, stage_id, stage, scene, environments, replicate, device, conventions, on_overflow
+            frontend_name,
+            stage_id,
+            stage,
+            scene,
+            environments,
+            replicate,
+            device,
+            conventions,
+            on_overflow,
+            sleeping,
         )
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
@@ -158,6 +172,7 @@ def _build(
     device: Any,
     conventions: Literal["documentation", "runtime"],
     on_overflow: Literal["grow", "raise", "warn"],
+    sleeping: bool | None,
 ) -> SimulationView:
     if frontend_name in ("torch", "pytorch") and importlib.util.find_spec("torch") is None:
         # Asked before anything else, so that the answer names what the caller named.
@@ -189,7 +204,9 @@ def _build(
         scene = tensorphys_usd.parse_stage(stage, environments=environments)
     if replicate is not None:
         scene = tensorphys_scene.replicate(scene, replicate)
-    simulation = tensorphys_engine.Simulation(scene, device=chosen, on_overflow=on_overflow)
+    simulation = tensorphys_engine.Simulation(
+        scene, device=chosen, on_overflow=on_overflow, sleeping=sleeping
+    )
     core = Core(simulation, frontend, conventions=conventions, stage=stage)
     if stage is not None:
         core.watch = _watch(core, stage)

@@ -88,6 +88,7 @@ class Properties:
         present = slots >= 0
         if present.any():
             self._write(field, slots[present], values[present], what)
+            self._core.simulation.wake_up(np.unique(self._rows.layout.articulations[rows]))
 
     def _settle(self) -> None:
         """Raise what earlier setters of device arrays found; the host waits for the device here anyway."""

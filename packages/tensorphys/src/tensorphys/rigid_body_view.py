@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tensorphys.absent import RIGID_BODY_ABSENT
 from tensorphys.body_properties import BodyPropertyView
 from tensorphys.fields import RIGID_BODY_FIELDS
-from tensorphys.properties import in_host_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,15 +91,6 @@ class RigidBodyView(BodyPropertyView):
         Links of articulations stay in: their rows are left out with a warning.
         """
         self._set("disable_simulations", data, indices)
-
-    def wake_up(self, indices: Any = None) -> None:
-        """Wake sleeping bodies. No body of this simulation sleeps, so that there is nothing to do.
-
-        Args:
-            indices: Rows on any device, ``None`` for all.
-        """
-        rows = self._rows("wake_up")
-        self._core.indices(in_host_memory(indices), rows.count, "cpu", "RigidBodyView.wake_up(indices)")
 
     # Inputs.
 

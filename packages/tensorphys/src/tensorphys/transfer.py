@@ -186,6 +186,7 @@ class Transfer:
             selected = self.select(indices, what)
             if selected is None:
                 return
+            core.simulation.wake_up(rows.articulations)
             for field, array in arrays.items():
                 if array.size:
                     self._scatter_values(array, field.slots, field.source, selected, is_state=field.is_state)
