@@ -1,33 +1,23 @@
 """Triangle meshes and height fields against convex shapes.
 
-Each triangle near the shape is a flat convex shape of its own. The normal of an edge or corner
-counts only within the normal cone of the surface there (see :mod:`.mesh_cones`): over flat and
-hollow edges the neighbour alone decides, so that inner edges are not felt.
+Each triangle near the shape is a flat convex shape of its own, see :mod:`.mesh_triangle`. Triangles that
+the shape crosses and would leave sideways are looked at last: what another contact pushes the shape
+out of needs none of its own.
 """
 
 import warp as wp
 
 from .convex import convex_of
-from .convex_pair import (
-    FACE_BAND,
-    ON_OTHER,
-    ROUNDING,
-    WITNESS,
-    manifold_along,
-    one_direction,
-    separate,
-    separation_along,
-)
-from .faces import outside
+from .convex_pair import ON_OTHER, WITNESS
 from .gather import pair_rotation, relative_frame, spheres_apart, store_point
-from .mesh_cones import LEAN, leans_out
 from .mesh_points import keep_point, reduce_points, sort_by_name
-from .support import TRIANGLE, Convex, core_radius, support
+from .mesh_triangle import PATCH, SIDEWAYS, patch_point, triangle_points
+from .support import Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
-# Cosine to the face of a triangle below which a shape that crosses it leaves it sideways.
-SIDEWAYS = wp.constant(0.9)
+# Name of the contact of the triangles that a shape crosses, taken together.
+PATCH_NAME = wp.constant((1 << 26) + (1 << 25))
 
 
 @wp.func
@@ -42,131 +32,6 @@ def shape_box(o: Convex, vertex: wp.array[wp.vec3], r: wp.mat33, t: wp.vec3, rea
         high[axis] = t[axis] + wp.dot(local, support(o, vertex, local)) + reach
         low[axis] = t[axis] + wp.dot(local, support(o, vertex, -local)) - reach
     return low, high
-
-
-@wp.func
-def is_explained(
-    f: Convex,
-    o: Convex,
-    corner: wp.array[wp.vec3],
-    vertex_o: wp.array[wp.vec3],
-    r: wp.mat33,
-    t: wp.vec3,
-    band: float,
-    known: int,
-    point: wp.array[wp.vec4],
-    normal_of: wp.array[wp.vec3],
-) -> bool:
-    """True where a known contact pushes the shape out of a triangle, too."""
-    for k in range(known):
-        if point[k][3] <= 0.0:
-            if separation_along(f, o, corner, vertex_o, r, t, normal_of[k]) >= point[k][3] - band:
-                return True
-    return False
-
-
-@wp.func
-def triangle_points(
-    o: Convex,
-    vertex_o: wp.array[wp.vec3],
-    face_range: wp.array[wp.vec2i],
-    face_normal: wp.array[wp.vec3],
-    face_vertex: wp.array[wp.int32],
-    r: wp.mat33,
-    t: wp.vec3,
-    corner: wp.array[wp.vec3],
-    fold: wp.vec3,
-    mesh_id: wp.uint64,
-    triangle_neighbour: wp.array[wp.vec3i],
-    first: int,
-    triangle: int,
-    limit: float,
-    radius: float,
-    sideways: bool,
-    known: int,
-    point: wp.array[wp.vec4],
-    normal_of: wp.array[wp.vec3],
-):
-    """Manifold of one triangle, relative to its first corner; as ``convex_manifold``.
-
-    Args:
-        sideways: Whether to give the contacts of a triangle that the shape crosses and would leave
-            sideways, unless one of the first ``known`` of ``point`` and ``normal_of`` explains it,
-            or those of other triangles.
-
-    Returns:
-        As :func:`convex_manifold`, and whether there are contacts of the other sort.
-    """
-    missing = bool(False)
-    points = wp.mat44()
-    names = wp.vec4i(-1, -1, -1, -1)
-    normal = wp.vec3()
-    last = wp.vec3()
-    longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
-    m = wp.cross(corner[1], corner[2])
-    area = wp.length(m)
-    if area <= 1.0e-7 * longest * longest:
-        return points, names, normal, last, missing
-    m = m / area
-    f = Convex()
-    f.kind = TRIANGLE
-    f.first_vertex = 0
-    f.last_vertex = 3
-    height = separation_along(f, o, corner, vertex_o, r, t, m)
-    back = wp.transpose(r) * m
-    top = wp.dot(m, t) + wp.dot(back, support(o, vertex_o, back)) + core_radius(o)
-    if height >= limit or top <= 0.0:
-        return points, names, normal, last, missing
-    least = wp.min(radius, longest)
-    extent = radius + longest
-    n, separation, p_f, blur = separate(f, o, corner, vertex_o, r, t, limit, least, extent)
-    band = FACE_BAND * least + ROUNDING * extent
-    found = separation < limit
-    own = bool(True)
-    beside = bool(False)
-    # The face's own normal where it separates as well, or where the difference is rounding.
-    alike = wp.dot(n, m)
-    if alike > 1.0 - LEAN * LEAN or (one_direction(m, n, blur) and height >= separation - band):
-        n = m
-    elif found and leans_out(n, m, corner, fold, mesh_id, triangle_neighbour, first, triangle):
-        # A shape apart from this triangle is nearer to a neighbour. One that crosses it is pushed
-        # out through its face where it lies over it.
-        found = separation + core_radius(o) <= band and height > -radius
-        beside = alike < SIDEWAYS
-        n = m
-    else:
-        own = False
-    if own:
-        # Along the triangle's own normal the deepest point counts where it is over the triangle.
-        separation = height
-        p_f = t + r * support(o, vertex_o, -back) - m * (core_radius(o) + height)
-        own = outside(p_f, m, 1.0, 3, corner) > ROUNDING * extent
-    if found and beside != sideways:
-        missing = found and beside
-        found = False
-    elif found and beside:
-        found = not is_explained(f, o, corner, vertex_o, r, t, band, known, point, normal_of)
-    if found:
-        points, names, normal, last = manifold_along(
-            f,
-            o,
-            corner,
-            vertex_o,
-            face_range,
-            face_normal,
-            face_vertex,
-            r,
-            t,
-            n,
-            separation,
-            p_f,
-            limit,
-            band,
-            blur,
-        )
-        if own and names[3] == WITNESS:
-            names[3] = -1
-    return points, names, normal, last, missing
 
 
 @wp.func
@@ -199,6 +64,15 @@ def gather_points(
 ) -> int:
     """Points of all triangles near a shape, in the frame of the mesh; their number."""
     corner = wp.zeros(shape=(3,), dtype=wp.vec3)
+    patch = wp.zeros(shape=(48,), dtype=wp.vec3)
+    patch_of = wp.zeros(shape=(16,), dtype=wp.int32)
+    patch_count = int(0)
+    patch_name = int(0x7FFFFFFF)
+    way = wp.vec3()
+    at = wp.vec3()
+    depth = float(0.0)
+    outward = bool(False)
+    apart = bool(False)
     band = 1.0e-4 * radius
     count = int(0)
     known = int(0)
@@ -210,11 +84,25 @@ def gather_points(
             query = wp.mesh_query_aabb(mesh_id, low, high)
             triangle = int(0)
             known = count
+            if sweep == 1:
+                way, at, depth, outward = patch_point(
+                    o,
+                    hull_vertex,
+                    r,
+                    limit,
+                    radius,
+                    patch_count,
+                    patch,
+                    patch_of,
+                    mesh_id,
+                    triangle_neighbour,
+                    first_fold,
+                )
             while wp.mesh_query_aabb_next(query, triangle):
                 base = mesh.points[mesh.indices[3 * triangle]]
                 corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
                 corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
-                points, names, face, last, missing = triangle_points(
+                points, names, face, last, state = triangle_points(
                     o,
                     hull_vertex,
                     face_range,
@@ -235,9 +123,20 @@ def gather_points(
                     point_out,
                     normal_out,
                 )
-                again = again or missing
+                again = again or state == 2
+                if sweep == 0 and state > 0:
+                    patch_name = wp.min(patch_name, point_name(triangle, PATCH_NAME))
+                    if patch_count < PATCH:
+                        patch_of[patch_count // 3] = triangle
+                        for k in range(3):
+                            patch[patch_count + k] = base + corner[k] - t
+                    patch_count += 3
+                # Sideways out of one triangle, and out of all in another way than by its face.
+                elsewhere = sweep == 1 and outward and wp.dot(way, face) < SIDEWAYS
                 for k in range(4):
-                    if names[k] >= 0:
+                    if names[k] >= 0 and elsewhere:
+                        apart = True
+                    elif names[k] >= 0:
                         p = wp.vec4(
                             points[k, 0] + base[0],
                             points[k, 1] + base[1],
@@ -255,6 +154,9 @@ def gather_points(
                             normal_out,
                             name_out,
                         )
+    if apart:
+        p = wp.vec4(at[0] + t[0], at[1] + t[1], at[2] + t[2], depth)
+        count = keep_point(count, p, way, patch_name, room, band, point_out, normal_out, name_out)
     return count
 
 
