@@ -28,6 +28,7 @@ from tensorphys_dynamics._kernels.fused import (
     contact_setup,
     drives,
     friction,
+    loops,
     mass,
     motion,
     sweep,
@@ -35,6 +36,7 @@ from tensorphys_dynamics._kernels.fused import (
 from tensorphys_dynamics._kernels.kinematics import FASTEST, FASTEST_TURN, SOUND
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import ATTEMPTS
+from tensorphys_dynamics._kernels.surfaces import IMPLICIT, LEAST_GAIN
 from tensorphys_dynamics._kernels.sweep import EXTRA, LIMIT_TURNS, RECOVERY, SETTLED, SUDDEN
 from tensorphys_dynamics._kernels.tension import OWN_SHARE, TENSION
 
@@ -245,6 +247,8 @@ def _constants(size: SizeClass) -> str:
         "SINGULAR": SINGULAR,
         "SOFT": SOFT,
         "LEAK_SPEED": LEAK,
+        "IMPLICIT": IMPLICIT,
+        "LEAST_GAIN": LEAST_GAIN,
         "UNBOUNDED": UNBOUNDED,
         "STEEP_SHARE": STEEP_SHARE,
         "STEEP_SLOPE": STEEP_SLOPE,
@@ -276,7 +280,7 @@ def source(size: SizeClass) -> str:
         .replace("{FRICTION_ROWS}", friction.FRICTION_ROWS)
         .replace("{CONTACT_PASS}", contact.PASS)
     )
-    return "\n".join(
+    body = "\n".join(
         [
             _constants(size),
             _PRELUDE_CPU if wide else _PRELUDE_LANES,
@@ -317,6 +321,7 @@ def source(size: SizeClass) -> str:
             base.FINISH,
         ]
     )
+    return body if wide else loops.DEFINITIONS + loops.rolled(body)
 
 
 @functools.cache

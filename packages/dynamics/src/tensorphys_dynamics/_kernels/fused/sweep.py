@@ -84,20 +84,20 @@ if (rows & 1)
     if (w->flag[i] & 8) start_friction(i);
   }
 if (moved && (rows & 2)) slack_pass();
-const int extra = contact_pass(true) ? EXTRA : 0;
-limit_pass(true);
-for (int attempt = 0; attempt < extra; attempt++) {
-  contact_pass(true);
-  limit_pass(true);
-}
-for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
-SYNC();
-contact_move();
-if (nc > 0 || (rows & 1))
-  for (int attempt = 0; attempt < relaxations + extra; attempt++) {
-    contact_pass(false);
-    limit_pass(false);
+// Biased passes, after which positions move, and passes without bias; more of both where an impulse came suddenly.
+int biased_passes = 1, passes = nc > 0 || (rows & 1) ? 1 + relaxations : 1;
+for (int pass = 0; pass < passes; pass++) {
+  const bool biased = pass < biased_passes;
+  if (contact_pass(biased) && pass == 0) {
+    biased_passes += EXTRA;
+    passes += 2 * EXTRA;
   }
+  limit_pass(biased);
+  if (pass + 1 != biased_passes) continue;
+  for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
+  SYNC();
+  contact_move();
+}
 loaded = contact_keep();
 if (rough) keep_friction();
 for (int i = NR + lane; i < nv; i += G) {
