@@ -1,5 +1,6 @@
 """Rigid bodies and reduced-coordinate articulations: joints, drives, limits and the constraint solver."""
 
+from tensorphys_dynamics.ends import LinkEnds
 from tensorphys_dynamics.errors import DynamicsError, ModelError, TopologyError
 from tensorphys_dynamics.joint_columns import (
     ATTACHMENT_COLUMNS,
@@ -34,6 +35,7 @@ __all__ = [
     "Control",
     "DynamicsError",
     "JointModel",
+    "LinkEnds",
     "Model",
     "ModelError",
     "Quantities",

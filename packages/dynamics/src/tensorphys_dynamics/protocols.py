@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import warp as wp
+
+
+class Coupling(Protocol):
+    """Constraints between links and something that this package does not know.
+
+    What they need of the links is in :class:`~tensorphys_dynamics.LinkEnds`.
+    """
+
+    def begin(self) -> None:
+        """Begin a step; nothing of it was launched yet but the match of contacts."""
+        ...
+
+    def exchange(self, sweep: Callable[[], None]) -> None:
+        """Solve the constraints of a substep.
+
+        Args:
+            sweep: Launches the solve of all rows of the dynamics; :meth:`LinkEnds.sweep` calls it. At least one such
+                call is the last word on the substep.
+        """
+        ...
 
 
 class Contacts(Protocol):

@@ -34,6 +34,7 @@ from tensorphys_dynamics.protocols import (
     OPTIONAL_CONTACT_FIELDS,
     PATCH_FIELDS,
     Contacts,
+    Coupling,
 )
 from tensorphys_dynamics.sleeping import Sleep
 from tensorphys_dynamics.state import Control, State, create_trail
@@ -162,8 +163,17 @@ class Solver:
             self._launch(targets.aim_roots, self.model.articulation_count, inputs, [self.state.data])
         return int(self._movable)
 
-    def step(self) -> None:
-        """Launch one step of `time_step` with the contacts as they stand."""
+    def step(self, coupling: Coupling | None = None) -> None:
+        """Launch one step of `time_step` with the contacts as they stand.
+
+        Args:
+            coupling: Whoever has constraints between links and something else; on the generic path alone.
+
+        Raises:
+            ModelError: If there is a coupling on the fused path.
+        """
+        if coupling is not None and self.path == "fused":
+            raise ModelError("the fused path takes no coupling; give path='generic'")
         before = self._launched
         if self.sleep is not None:
             kept = (self._contact, self._rows.previous_count, self.joints, self.time_step)
@@ -173,14 +183,14 @@ class Solver:
             self._fused.launch(*timing)
             self._launched += 1
         else:
-            self._launch_generic()
+            self._launch_generic(coupling)
         if self._movable:
             self._launch(targets.stop_roots, self.model.articulation_count, [], [self.state.data])
         if self.sleep is not None:
             self._launched += self.sleep.end_step(self.time_step)
         self.launch_count = self._launched - before
 
-    def _launch_generic(self) -> None:
+    def _launch_generic(self, coupling: Coupling | None) -> None:
         m, state, scratch, contact = self.model, self.state.data, self._scratch, self._contact
         timing = [self.time_step, self.substeps]
         if self._slots:
@@ -194,6 +204,8 @@ class Solver:
             if self._direct:
                 inputs = [m.tables, m.data, contact]
                 self._launch(skyline.plan_skyline, m.environment_count, inputs, [self._skyline])
+        if coupling is not None:
+            coupling.begin()
         for substep in range(self.substeps):
             inputs = [m.tables, m.data, self.control.data, contact, self._rows, *timing, int(substep == 0)]
             outputs = [state, scratch, self.trail[max(substep, 1) - 1], self.trail[substep]]
@@ -202,14 +214,10 @@ class Solver:
                 inputs = [m.tables, m.data, state, scratch, contact, *timing]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
             self._launch_joint_rows()
-            if not self._all_large:
-                inputs = [m.tables, m.data, contact, self.bounce_threshold, *timing, self.velocity_passes]
-                outputs = [state, scratch, self._rows, self.joints.rows, self._skyline, self._newton]
-                inputs.append(self.joints.tables)
-                self._launch(self._sweep, m.environment_count, inputs, outputs)
-            if self.parallel is not None:
-                passes = [self.bounce_threshold, self.velocity_passes]
-                self._launched += self.parallel.sweep(scratch, self._rows, timing, *passes)
+            if coupling is None:
+                self._launch_sweep()
+            else:
+                coupling.exchange(self._launch_sweep)
             if self.joints.block_count:
                 j = self.joints
                 inputs = [m.tables, state, j.tables, j.parameters, *timing, int(substep == 0)]
@@ -219,6 +227,25 @@ class Solver:
         inputs = [m.tables, m.data, *timing]
         outputs = [state, self.control.data, scratch, self.trail[-1]]
         self._launch(finish_step, m.articulation_count, inputs, outputs)
+
+    def _launch_sweep(self) -> None:
+        """One pass over all rows of a substep, and the passes without bias."""
+        m, timing = self.model, [self.time_step, self.substeps]
+        if not self._all_large:
+            inputs = [m.tables, m.data, self._contact, self.bounce_threshold, *timing, self.velocity_passes]
+            outputs = [
+                self.state.data,
+                self._scratch,
+                self._rows,
+                self.joints.rows,
+                self._skyline,
+                self._newton,
+            ]
+            inputs.append(self.joints.tables)
+            self._launch(self._sweep, m.environment_count, inputs, outputs)
+        if self.parallel is not None:
+            passes = [self.bounce_threshold, self.velocity_passes]
+            self._launched += self.parallel.sweep(self._scratch, self._rows, timing, *passes)
 
     def _launch_joint_rows(self) -> None:
         """Rows of joints and couplings at the positions of a substep, and their products."""

@@ -9,6 +9,7 @@ import warp as wp
 
 from tensorphys_dynamics._kernels import joint_loads, quantities, quantities_step
 from tensorphys_dynamics._kernels.quantities_step import StepData
+from tensorphys_dynamics.ends import LinkEnds
 from tensorphys_dynamics.solver import Solver
 
 
@@ -36,13 +37,15 @@ class StepLoads:
     joint_wrench: wp.array[wp.spatial_vector]
     joint_force: wp.array[wp.float32]
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Solver, *, ends: LinkEnds | None = None) -> None:
         """Allocate.
 
         Args:
             solver: Solver whose steps are looked at.
+            ends: Impulses from outside that its links got; they count as contacts.
         """
         self._solver = solver
+        self._ends = ends
         m = solver.model
         self._data = StepData()
         self._data.known = wp.zeros(1, dtype=wp.int32, device=m.device)
@@ -91,6 +94,9 @@ class StepLoads:
         m, state = s.model, s.state.data
         inputs = [m.tables, m.data, state, s._contact, s.contact_impulse, s.time_step]
         self._launch(quantities_step.contact_loads, m.environment_count, inputs, [self._data])
+        if self._ends is not None:
+            inputs = [self._ends.total, s.time_step]
+            self._launch(quantities_step.end_loads, m.link_count, inputs, [self._data])
         j = s.joints
         if j.block_count:
             inputs = [m.tables, m.data, state, j.tables, j.parameters, j.rows, s.time_step]

@@ -169,6 +169,20 @@ def add_contact(m: ModelData, d: StepData, link: int, point: wp.vec3, force: wp.
 
 
 @wp.kernel
+def end_loads(
+    # inputs
+    total: wp.array[wp.spatial_vector],
+    time_step: wp.array[wp.float32],
+    # outputs
+    d: StepData,
+):
+    """Mean wrench on a link from what others solve: added to that of contacts."""
+    link = wp.tid()
+    d.contact_force[link] = d.contact_force[link] + wp.spatial_top(total[link]) / time_step[0]
+    d.contact_torque[link] = d.contact_torque[link] + wp.spatial_bottom(total[link]) / time_step[0]
+
+
+@wp.kernel
 def contact_loads(
     # inputs
     t: Tables,
