@@ -56,7 +56,7 @@ def test_vendor_settings(scene_of: Callable[..., Scene]) -> None:
         "max_angular_velocity": (2.0 * np.pi, np.inf, 100.0),
         "max_depenetration_velocity": (2.0, np.inf, 3.0),
         "max_contact_impulse": (3.0, np.inf, np.inf),
-        "sleep_threshold": (0.25, 0.0, 0.0),
+        "sleep_threshold": (0.25, 0.0, 5e-5),
         "stabilization_threshold": (0.125, 0.0, 0.0),
         "position_iterations": (8, -1, -1),
         "velocity_iterations": (2, -1, -1),
