@@ -53,7 +53,7 @@ _SIMULATIONS = {
 _BODY = "OmniPhysicsDeformableBodyAPI"
 _BODY_KINDS = (SoftKind.VOLUME_BODY, SoftKind.SURFACE_BODY, SoftKind.CURVES_BODY, SoftKind.PARTICLE_CLOTH)
 _WITH_POINTS = ("TetMesh", "Points", "BasisCurves", "PointInstancer")
-_GEOMETRY_VALUES = ("velocities", "widths", "curveVertexCounts")
+_GEOMETRY_VALUES = ("velocities", "widths", "curveVertexCounts", "physics:mass", "physics:density")
 
 
 class StageSoft:
