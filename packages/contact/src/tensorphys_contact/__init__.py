@@ -45,6 +45,7 @@ from .queries import (
 from .sdf_shapes import SdfGeometry, cook_sdf, sdf_of_field
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
 from .sphere_sets import SphereSet, cook_spheres, fill_spheres
+from .swept import SweptPairs, create_swept_pairs, hold_swept
 from .volumes import (
     NearestHits,
     QueryShapes,
@@ -86,6 +87,7 @@ __all__ = [
     "ShapeType",
     "Shortage",
     "SphereSet",
+    "SweptPairs",
     "TriangleMesh",
     "UnsupportedPairError",
     "UnsupportedShapeError",
@@ -110,10 +112,12 @@ __all__ = [
     "create_query_tree",
     "create_ray_hit_lists",
     "create_ray_hits",
+    "create_swept_pairs",
     "decompose",
     "fill_spheres",
     "find_overlaps",
     "find_shortages",
+    "hold_swept",
     "manifold_size",
     "pair_is_supported",
     "replicate_pairs",

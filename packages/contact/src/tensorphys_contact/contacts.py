@@ -82,8 +82,10 @@ class Contacts:
         anchor0, anchor1: vec3, points on the surface of each shape, in its body frame
             (environment frame if static).
         normal: vec3, unit, environment frame, from shape 1 to shape 0.
-        separation: float, ``normal · (p0 − p1)``, negative where shapes penetrate.
-        rest_distance: float, sum of the two rest offsets.
+        separation: float, ``normal · (p0 − p1)``, negative where shapes penetrate; of a swept pair the way that is
+            left until the touch, along the velocity of the contact.
+        rest_distance: float, sum of the two rest offsets; of a swept pair ``normal · (p0 − p1)`` less what is left
+            until it rests.
         key: int64, (pair index in the environment << 32) | feature.
         static_friction, dynamic_friction, restitution: float, combined; no restitution where there is a stiffness.
         stiffness, damping: float, combined spring of a compliant contact, 0 where it is rigid.

@@ -7,6 +7,7 @@ import warp as wp
 
 from ._kernels.box_box import box_manifold
 from ._kernels.compaction import combine as combine_material
+from ._kernels.motion import motion_between, moved_pose
 from ._kernels.plane import box_corner
 from ._kernels.rounded import closest_on_segment, segment_contacts
 from ._kernels.rounded_box import clamp_to_box, nearest_interval
@@ -20,6 +21,8 @@ __all__ = [
     "closest_on_segment",
     "combine_material",
     "contact_separation",
+    "motion_between",
+    "moved_pose",
     "nearest_interval",
     "segment_contacts",
 ]

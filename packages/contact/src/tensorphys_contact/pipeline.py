@@ -13,6 +13,7 @@ from .model import Model
 from .pair_search import find_pairs
 from .sampled_pairs import collide_sampled
 from .shapes import PairFamily
+from .swept import SweptPairs, fit_swept, sweep_pairs
 
 _CONVEX_ARRAYS: Final = (
     "shape_type",
@@ -47,6 +48,7 @@ def collide(
     contacts: Contacts,
     *,
     margin: wp.array[wp.float32] | None = None,
+    swept: SweptPairs | None = None,
 ) -> None:
     """Find all contacts nearer than the sum of the two contact offsets and the margin.
 
@@ -61,6 +63,8 @@ def collide(
             with unit quaternions, shape [body_count].
         contacts: Overwritten; made by :func:`create_contacts` for this model.
         margin: Added distance of each environment [length], shape [E].
+        swept: Pairs with continuous collision detection, their motion written; two launches more a family. The
+            margin must cover the motion.
 
     Raises:
         ArrayError: an array with a wrong dtype, length or device.
@@ -107,6 +111,8 @@ def collide(
             outputs=_manifold_outputs(manifolds),
             device=model.device,
         )
+    if swept is not None:
+        sweep_pairs(model, swept, body_pose, contacts)
     _assign_targets(model, contacts)
     wp.launch(
         compaction.write_contacts,
@@ -115,6 +121,8 @@ def collide(
         outputs=_contact_outputs(contacts),
         device=model.device,
     )
+    if swept is not None:
+        fit_swept(model, swept, body_pose, contacts)
 
 
 def _assign_targets(model: Model, contacts: Contacts) -> None:

@@ -93,6 +93,21 @@ def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryT
     upper = wp.zeros(count, dtype=wp.vec3, device=model.device)
     # An empty tree is one box of a group that no environment has.
     groups = home[solid] if len(solid) else np.array([model.environment_count])
+    row = put(solid, wp.int32)
+    _bound(model, row, body_pose, lower, upper)
+    return QueryTree(
+        row=row,
+        plane_start=put(start, wp.int32),
+        plane_row=put(planes, wp.int32),
+        lower=lower,
+        upper=upper,
+        bvh=wp.Bvh(lower, upper, groups=put(groups, wp.int32)),
+        shapes=shape_arrays(model),
+    )
+
+
+def shape_arrays(model: Model) -> Any:
+    """Arrays of a model that queries read, as one struct."""
     shapes = kernels.Shapes()
     for name in (
         "shape_type",
@@ -111,17 +126,7 @@ def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryT
         "local_pose",
     ):
         setattr(shapes, name, getattr(model, name))
-    row = put(solid, wp.int32)
-    _bound(model, row, body_pose, lower, upper)
-    return QueryTree(
-        row=row,
-        plane_start=put(start, wp.int32),
-        plane_row=put(planes, wp.int32),
-        lower=lower,
-        upper=upper,
-        bvh=wp.Bvh(lower, upper, groups=put(groups, wp.int32)),
-        shapes=shapes,
-    )
+    return shapes
 
 
 def _bound(model: Model, row: Any, body_pose: Any, lower: Any, upper: Any) -> None:

@@ -14,6 +14,7 @@ import tensorphys_contact
 import tensorphys_dynamics
 from tensorphys_engine.bodies import InitialState, dof_columns, initial_state, link_columns, note_moved_roots
 from tensorphys_engine.candidates import large_environments, shape_pairs
+from tensorphys_engine.continuous import continuous_links, free_articulations, note_continuous
 from tensorphys_engine.findings import Findings, note_unused_columns
 from tensorphys_engine.joints import SceneJoints, build_joints
 from tensorphys_engine.numbering import Numbering, number_scene
@@ -41,6 +42,8 @@ class BuiltScene:
             shapes, float32 on the device [m].
         large: 1 for environments in which each body has a margin of its own, int32 on the device.
         has_large: Whether there is one.
+        continuous: Whether each link asks for continuous collision detection, shape [links].
+        free_articulation: Articulation of each link that is a moving body without joints, else −1, shape [links].
     """
 
     numbering: Numbering
@@ -54,6 +57,8 @@ class BuiltScene:
     link_radius: Any
     large: Any
     has_large: bool
+    continuous: npt.NDArray[np.bool_]
+    free_articulation: npt.NDArray[np.int32]
 
 
 def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
@@ -85,6 +90,8 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
         device=device,
     )
     joints = build_joints(numbering, model, initial.dof_position, findings)
+    continuous = continuous_links(numbering)
+    note_continuous(numbering, findings)
     # Everything that may differ between environments has been read by now.
     numbering.columns.check_all_read()
     large = large_environments(numbering)
@@ -102,6 +109,8 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
         link_radius=wp.array(_link_radius(numbering, shapes), dtype=wp.float32, device=device),
         large=wp.array(large.astype(np.int32), dtype=wp.int32, device=device),
         has_large=bool(large.any()),
+        continuous=continuous,
+        free_articulation=free_articulations(numbering),
     )
 
 

@@ -93,12 +93,6 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
     ("bodies", "max_contact_impulse", _finite, "the bound of contact impulses is not applied"),
     ("bodies", "gyroscopic", _false, "gyroscopic torque cannot be switched off"),
     ("bodies", "retain_forces", _nonzero, "external forces act for one step only"),
-    (
-        "bodies",
-        "ccd",
-        _nonzero,
-        "continuous collision detection is not applied; contacts look ahead by one step",
-    ),
     ("bodies", "locked_axes", _nonzero, "locked world axes are not applied"),
     ("bodies", "cfm_scale", _finite, "the scale of constraint force mixing is not applied"),
     ("bodies", "contact_slop_coefficient", _nonzero, "the slop of contacts is not applied"),
@@ -144,7 +138,6 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
 # Settings of a scene that this version does not use: name, value that needs no word, what is said.
 _UNUSED_SETTINGS: tuple[tuple[str, object, str], ...] = (
     ("solver", "TGS", "one solver is used, whatever the scene names"),
-    ("ccd", False, "continuous collision detection is not applied; contacts look ahead by one step"),
     ("stabilization", False, "stabilization of large stacks is not applied"),
     ("quasistatic", False, "quasi-static motion is not simulated"),
     ("update", "Synchronous", "the caller steps the simulation"),

@@ -26,6 +26,7 @@ from tensorphys_engine.contact_buffers import (
     move_warm_start,
     overflow_text,
 )
+from tensorphys_engine.continuous import continuous_collision
 from tensorphys_engine.directory import Directory, Entity
 from tensorphys_engine.errors import ContactOverflowError, ContactOverflowWarning, StepError
 from tensorphys_engine.findings import Findings
@@ -148,6 +149,7 @@ class Simulation:
         self._dt = 1.0 / scene.settings.steps_per_second
         self._on_overflow: OnOverflow = on_overflow
         self._strict = self.device.is_cpu if strict is None else strict
+        self._asks_continuous = (built.continuous, built.free_articulation, built.numbering.links.environment)
         contacts = allocate_contacts(self.contact_model, self.model.max_chain, contact_budget)
         self._use_contacts(contacts, built.bounce_threshold)
         self._environment_link = built.environment_link
@@ -182,6 +184,14 @@ class Simulation:
             bounce_threshold=bounce_threshold,
         )
         self.loads = StepLoads(self.solver)
+        self._continuous = continuous_collision(
+            *self._asks_continuous,
+            model=self.model,
+            contact_model=self.contact_model,
+            contact_offset=self.contact_offset,
+            state=self.state,
+            time_step=self.solver.time_step,
+        )
         self._graph: Any = None
         may_overflow = not holds_all(self.contact_model, contacts)
         self._guarded = may_overflow and self._strict
@@ -331,17 +341,28 @@ class Simulation:
         )
         if self._has_large:
             self._reach()
+        continuous = self._continuous
+        if continuous is not None:
+            continuous.expect()
         tensorphys_contact.collide(
-            self.contact_model, self.state.link_pose, self.contacts, margin=self._margin
+            self.contact_model,
+            self.state.link_pose,
+            self.contacts,
+            margin=self._margin,
+            swept=None if continuous is None else continuous.swept,
         )
         self.loads.keep_start()
         self.solver.step()
+        if continuous is not None:
+            continuous.hold()
         # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         collide = 1 + len(self.contact_model.family_pairs) + compaction + int(self._has_large)
         # A search bounds, counts, clears, writes and assigns, the latter once more a family; its sort and scans come on top.
         if self.contact_model.search is not None:
             collide += 5 + len(self.contact_model.family_pairs)
+        if continuous is not None:
+            collide += continuous.launch_count
         self.launch_count = 2 + aimed + collide + self.solver.launch_count
 
     def _reach(self) -> None:

@@ -70,23 +70,8 @@ def wide(v: wp.vec3) -> wp.vec3d:
 
 
 @wp.func
-def relative_frame(
-    body_f: int,
-    body_o: int,
-    local_f: wp.transform,
-    local_o: wp.transform,
-    body_pose: wp.array[wp.transform],
-):
-    """Pose of shape o in the frame of shape f, each number rounded once.
-
-    In float32 throughout, the turn would carry the rounding of two products, and a matrix of it
-    again; where shapes touch along a nearly flat direction, that decides the normal.
-
-    Returns:
-        Rotation matrix, translation, and the quaternion of the rotation.
-    """
-    x_f = body_transform(body_f, body_pose)
-    x_o = body_transform(body_o, body_pose)
+def frame_between(x_f: wp.transform, x_o: wp.transform, local_f: wp.transform, local_o: wp.transform):
+    """Pose of shape o in the frame of shape f, each number rounded once; see :func:`relative_frame`."""
     r_f = unit(wide_turn(wp.transform_get_rotation(x_f)))
     r_o = unit(wide_turn(wp.transform_get_rotation(x_o)))
     arm_f = wp.quat_rotate(r_f, wide(wp.transform_get_translation(local_f)))
@@ -102,6 +87,28 @@ def relative_frame(
         wp.vec3(float(t[0]), float(t[1]), float(t[2])),
         wp.quat(float(q[0]), float(q[1]), float(q[2]), float(q[3])),
     )
+
+
+@wp.func
+def relative_frame(
+    body_f: int,
+    body_o: int,
+    local_f: wp.transform,
+    local_o: wp.transform,
+    body_pose: wp.array[wp.transform],
+):
+    """Pose of shape o in the frame of shape f, each number rounded once.
+
+    In float32 throughout, the turn would carry the rounding of two products, and a matrix of it
+    again; where shapes touch along a nearly flat direction, that decides the normal.
+
+    Returns:
+        Rotation matrix, translation, and the quaternion of the rotation.
+    """
+    r, t, q = frame_between(
+        body_transform(body_f, body_pose), body_transform(body_o, body_pose), local_f, local_o
+    )
+    return r, t, q
 
 
 @wp.func

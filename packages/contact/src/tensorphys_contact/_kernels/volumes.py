@@ -77,32 +77,38 @@ def query_box(q: Query, vertex: wp.array[wp.vec3], x: wp.transform, travel: wp.v
 def piece_distance(
     piece: Convex,
     vertex: wp.array[wp.vec3],
-    q: Query,
+    shape: Convex,
     hull_vertex: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
     piece_radius: float,
+    radius: float,
     limit: float,
 ):
-    """Normal from a plane, triangle or convex shape to the query, separation, and point on it."""
+    """Normal from a plane, triangle or convex shape to another shape, separation, and point on it.
+
+    Args:
+        radius: Radius of the other shape.
+        limit: Distances above need not be exact.
+    """
     n = wp.vec3(0.0, 0.0, 1.0)
     separation = float(0.0)
     point = wp.vec3()
     if piece.kind == PLANE:
-        low = t + r * support(q.shape, hull_vertex, -(wp.transpose(r) * n))
-        separation = low[2] - core_radius(q.shape)
+        low = t + r * support(shape, hull_vertex, -(wp.transpose(r) * n))
+        separation = low[2] - core_radius(shape)
         point = wp.vec3(low[0], low[1], 0.0)
     else:
         n, separation, point, _blur = separate(
             piece,
-            q.shape,
+            shape,
             vertex,
             hull_vertex,
             r,
             t,
             limit,
-            wp.min(piece_radius, wp.max(q.radius, 1.0e-3 * piece_radius)),
-            piece_radius + q.radius,
+            wp.min(piece_radius, wp.max(radius, 1.0e-3 * piece_radius)),
+            piece_radius + radius,
         )
     return n, separation, point
 
@@ -126,7 +132,9 @@ def advance(
     n = wp.vec3()
     point = wp.vec3()
     for _step in range(MOST_ADVANCES):
-        way, separation, on = piece_distance(piece, vertex, q, hull_vertex, r, t + d * at, piece_radius, FAR)
+        way, separation, on = piece_distance(
+            piece, vertex, q.shape, hull_vertex, r, t + d * at, piece_radius, q.radius, FAR
+        )
         point = on
         touches = separation <= TOUCH * q.radius + 1.0e-6 * piece_radius
         # The normal of the last gap is better than that of a touch.
@@ -162,7 +170,9 @@ def measure_piece(
     if swept != 0:
         value, n, point = advance(piece, vertex, q, hull_vertex, r, t, piece_radius, d)
     else:
-        n, value, point = piece_distance(piece, vertex, q, hull_vertex, r, t, piece_radius, q.limit)
+        n, value, point = piece_distance(
+            piece, vertex, q.shape, hull_vertex, r, t, piece_radius, q.radius, q.limit
+        )
     return value, n, point
 
 
