@@ -44,6 +44,8 @@ _AXIS_FAMILY = (
     "max_force",
 )
 
+_BREAKS = ("joint_broken", "joint_break_load", "joint_break_time", "joint_break_step")
+
 
 class JointModel:
     """Constraints beside the trees of articulations. Rows of each family are sorted by environment.
@@ -65,6 +67,7 @@ class JointModel:
         joint_broken: 1 where a load was beyond its bound; such a joint does not act any more. Sticky, int32.
         joint_break_load: [force, torque about frame 1] on body 1 when it broke [N, N m], spatial_vector.
         joint_break_time: Time since the start at which it broke [s], float32.
+        joint_break_step: Step in which it broke, the first being 1, int32.
         joint_impulse: [impulse, angular impulse about frame 1] on body 1 over the last step, environment axes
             [N s, N m s], spatial_vector.
     """
@@ -119,12 +122,13 @@ class JointModel:
         self.tables = JointTables()
         self.rows = JointRows()
         self.block_count = self._fill(blocks)
-        for name in ("joint_broken", "joint_break_load", "joint_break_time", "joint_impulse"):
+        for name in (*_BREAKS, "joint_impulse"):
             setattr(self, name, getattr(self.rows, name))
 
     joint_broken: wp.array
     joint_break_load: wp.array
     joint_break_time: wp.array
+    joint_break_step: wp.array
     joint_impulse: wp.array
 
     def state_arrays(self) -> dict[str, wp.array]:
@@ -134,11 +138,11 @@ class JointModel:
             "row_kept",
             "joint_kept",
             "joint_angle",
-            "joint_broken",
-            "joint_break_load",
-            "joint_break_time",
+            *_BREAKS,
+            "environment_step",
+            "environment_time",
         )
-        return {name: getattr(self.rows, name) for name in (*names, "environment_time")}
+        return {name: getattr(self.rows, name) for name in names}
 
     def parameter_arrays(self) -> dict[str, wp.array]:
         """Arrays that only the user changes."""

@@ -12,6 +12,7 @@ from tensorphys_engine.errors import (
     UnsupportedError,
     UnsupportedWarning,
 )
+from tensorphys_engine.joint_events import JointBreak
 from tensorphys_engine.name_tree import SceneTree
 from tensorphys_engine.names import Role
 from tensorphys_engine.saved_state import SavedState
@@ -27,6 +28,7 @@ __all__ = [
     "EngineError",
     "Entity",
     "EntityColumns",
+    "JointBreak",
     "PathError",
     "Role",
     "SavedState",

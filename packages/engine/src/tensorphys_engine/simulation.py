@@ -30,6 +30,7 @@ from tensorphys_engine.continuous import continuous_collision
 from tensorphys_engine.directory import Directory, Entity
 from tensorphys_engine.errors import ContactOverflowError, ContactOverflowWarning, StepError
 from tensorphys_engine.findings import Findings
+from tensorphys_engine.joint_events import JointBreak, JointEvents
 from tensorphys_engine.name_tree import SceneTree
 from tensorphys_engine.saved_state import (
     SavedState,
@@ -160,6 +161,7 @@ class Simulation:
         self._use_graph = use_graph
         self._write_initial(built)
         self.joints.rest_where_it_starts(self.state.link_pose.numpy())
+        self._joint_events = JointEvents(scene, self.joints.model, self.joints.loose)
         note_moved_links(built.numbering, self.state.link_pose.numpy(), findings)
         if self.sleep is not None:
             self.sleep.put_to_sleep(starts_asleep)
@@ -312,7 +314,9 @@ class Simulation:
         if self.device.is_cuda:
             before = self.save_state(parameters=False)
             self._launch_step()
+            told = self._joint_events.told
             self.load_state(before)
+            self._joint_events.told = told
             # The caller's stream may be the legacy default stream (torch's), which cannot be captured.
             with wp.ScopedStream(wp.Stream(self.device)), wp.ScopedCapture(device=self.device) as capture:
                 self._launch_step()
@@ -456,6 +460,14 @@ class Simulation:
             )
         return wp.array(numbers, dtype=wp.int32, device=self.device)
 
+    def take_joint_breaks(self) -> list[JointBreak]:
+        """Joints that broke since the last call, each once; waits for the device.
+
+        A joint outside of articulation trees breaks when its load of a substep is beyond its break force or torque, and
+        does not act any more, until the simulation is reset or a state from before is loaded.
+        """
+        return self._joint_events.take()
+
     def apply_disabled(self) -> None:
         """Take bodies out of the simulation, or back in, after ``model.link_disabled`` or ``contact_offset`` was written.
 
@@ -532,6 +544,7 @@ class Simulation:
         else:
             move_warm_start(saved.warm_start, saved.slot_start, warm_start, self.contacts.slot_start)
         self._forget_contacts()
+        self._joint_events.forget()
         self.time, self.step_count = saved.time, saved.step_count
 
     def _forget_contacts(self) -> None:
@@ -552,4 +565,5 @@ class Simulation:
         for array in self.solver.warm_start().values():
             array.zero_()
         self._forget_contacts()
+        self._joint_events.forget()
         self.time, self.step_count = 0.0, 0

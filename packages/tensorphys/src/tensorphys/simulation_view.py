@@ -12,43 +12,25 @@ import warp as wp
 from tensorphys.articulation_view import ArticulationView
 from tensorphys.contact_pairs import pair_contacts
 from tensorphys.contact_view import RigidContactView
-from tensorphys.errors import MissingPackageError, ViewError
+from tensorphys.errors import ViewError
 from tensorphys.kinds import ObjectType
 from tensorphys.rigid_body_view import RigidBodyView
 from tensorphys.selection import articulation_layout, rigid_body_layout, select
+from tensorphys.soft_factories import SoftViewFactories
 from tensorphys.subspaces import Subspaces
 from tensorphys.view import TensorView
 
 if TYPE_CHECKING:
     from tensorphys.core import Core
     from tensorphys.sdf_shape_view import SdfShapeView
-    from tensorphys_engine import Simulation
+    from tensorphys_engine import JointBreak, Simulation
 
 __all__ = ["SimulationView"]
 
 OnNoMatch = Literal["raise", "empty"]
 
-# Factories that wait for a package: the package, and what it brings.
-_MISSING: dict[str, tuple[str, str]] = {
-    "create_soft_body_view": ("tensorphys-fem", "soft bodies"),
-    "create_soft_body_material_view": ("tensorphys-fem", "materials of soft bodies"),
-    "create_volume_deformable_body_view": ("tensorphys-fem", "volume deformables"),
-    "create_surface_deformable_body_view": ("tensorphys-fem", "surface deformables"),
-    "create_deformable_material_view": ("tensorphys-fem", "materials of deformables"),
-    "create_particle_system_view": ("tensorphys-particles", "particle systems"),
-    "create_particle_cloth_view": ("tensorphys-particles", "particle cloth"),
-    "create_particle_material_view": ("tensorphys-particles", "materials of particles"),
-}
 
-
-def _missing(name: str) -> Exception:
-    package, feature = _MISSING[name]
-    return MissingPackageError(
-        f"SimulationView.{name}", package, f"{feature} come with it, and this version of tensorphys has none"
-    )
-
-
-class SimulationView:
+class SimulationView(SoftViewFactories):
     """One simulation; made by :func:`tensorphys.create_simulation_view`, and maker of views of its objects.
 
     Attributes:
@@ -143,6 +125,14 @@ class SimulationView:
     def initialize_kinematic_bodies(self) -> None:
         """Do nothing: kinematic bodies report their poses from the start."""
         self._core.require_valid("SimulationView.initialize_kinematic_bodies")
+
+    def get_joint_breaks(self) -> list[JointBreak]:
+        """Joints that broke since the last call, each once, with path, step and load (an extension).
+
+        Joints outside of articulations break when their load is beyond ``physics:breakForce`` or ``breakTorque``.
+        """
+        self._core.require_valid("SimulationView.get_joint_breaks")
+        return self.simulation.take_joint_breaks()
 
     def clear_forces(self) -> None:
         """Drop forces and torques applied since the last step; actuation forces of joints stay."""
@@ -319,40 +309,6 @@ class SimulationView:
         from tensorphys.sdf_shape_view import create_sdf_shape_view
 
         return self._keep(create_sdf_shape_view(self._core, pattern, num_points, self._no_match(on_no_match)))
-
-    # Views that wait for a package.
-
-    def create_soft_body_view(self, pattern: str) -> Any:
-        """Raise: soft bodies come with ``tensorphys-fem``."""
-        raise _missing("create_soft_body_view")
-
-    def create_soft_body_material_view(self, pattern: str) -> Any:
-        """Raise: soft bodies come with ``tensorphys-fem``."""
-        raise _missing("create_soft_body_material_view")
-
-    def create_volume_deformable_body_view(self, pattern: str | Sequence[str]) -> Any:
-        """Raise: deformables come with ``tensorphys-fem``."""
-        raise _missing("create_volume_deformable_body_view")
-
-    def create_surface_deformable_body_view(self, pattern: str | Sequence[str]) -> Any:
-        """Raise: deformables come with ``tensorphys-fem``."""
-        raise _missing("create_surface_deformable_body_view")
-
-    def create_deformable_material_view(self, pattern: str | Sequence[str]) -> Any:
-        """Raise: deformables come with ``tensorphys-fem``."""
-        raise _missing("create_deformable_material_view")
-
-    def create_particle_system_view(self, pattern: str) -> Any:
-        """Raise: particles come with ``tensorphys-particles``."""
-        raise _missing("create_particle_system_view")
-
-    def create_particle_cloth_view(self, pattern: str) -> Any:
-        """Raise: particles come with ``tensorphys-particles``."""
-        raise _missing("create_particle_cloth_view")
-
-    def create_particle_material_view(self, pattern: str) -> Any:
-        """Raise: particles come with ``tensorphys-particles``."""
-        raise _missing("create_particle_material_view")
 
     def _no_match(self, asked: OnNoMatch | None) -> OnNoMatch:
         if asked is None:

@@ -157,6 +157,8 @@ class JointRows:
     joint_broken: wp.array[wp.int32]
     joint_break_load: wp.array[wp.spatial_vector]
     joint_break_time: wp.array[wp.float32]
+    joint_break_step: wp.array[wp.int32]
+    environment_step: wp.array[wp.int32]
     environment_time: wp.array[wp.float32]
     # reports
     joint_impulse: wp.array[wp.spatial_vector]

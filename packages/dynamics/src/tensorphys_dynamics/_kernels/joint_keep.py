@@ -64,6 +64,7 @@ def keep_block(
             jr.joint_broken[item] = 1
             jr.joint_break_load[item] = load / h
             jr.joint_break_time[item] = jr.environment_time[environment]
+            jr.joint_break_step[item] = jr.environment_step[environment]
 
 
 @wp.func
@@ -106,6 +107,7 @@ def keep_joints(
     structure = jt.environment_structure[environment]
     h = time_step[0] / float(substeps)
     jr.environment_time[environment] = jr.environment_time[environment] + h
+    jr.environment_step[environment] = jr.environment_step[environment] + first
     smooth = int(1)
     for k in range(jt.structure_touched[structure], jt.structure_touched[structure + 1]):
         a = t.environment_articulation[environment] + jt.touched[k]
