@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tensorphys.contact_view import RigidContactView
     from tensorphys.matching import NoMatchError, NotSuitableError, PairingError, PatternError
     from tensorphys.metatype import ArticulationMetatype
+    from tensorphys.particle_views import ParticleClothView, ParticleMaterialView, ParticleSystemView
     from tensorphys.rigid_body_view import RigidBodyView
     from tensorphys.sdf_shape_view import SdfShapeView
     from tensorphys.simulation_view import SimulationView
@@ -49,6 +50,9 @@ __all__ = [
     "NotSuitableError",
     "ObjectType",
     "PairingError",
+    "ParticleClothView",
+    "ParticleMaterialView",
+    "ParticleSystemView",
     "PatternError",
     "RigidBodyView",
     "RigidContactView",
@@ -71,6 +75,9 @@ _LATER = {
     "NoMatchError": "tensorphys.matching",
     "NotSuitableError": "tensorphys.matching",
     "PairingError": "tensorphys.matching",
+    "ParticleClothView": "tensorphys.particle_views",
+    "ParticleMaterialView": "tensorphys.particle_views",
+    "ParticleSystemView": "tensorphys.particle_views",
     "PatternError": "tensorphys.matching",
     "RigidBodyView": "tensorphys.rigid_body_view",
     "RigidContactView": "tensorphys.contact_view",

@@ -11,11 +11,11 @@ from typing import Literal
 
 __all__ = ["ARTICULATION_FIELDS", "ARTICULATION_QUANTITIES", "RIGID_BODY_FIELDS", "Field", "Quantity"]
 
-Items = Literal["row", "link", "dof", "shape", "tendon"]
+Items = Literal["row", "link", "dof", "shape", "tendon", "particle", "spring", "node", "element"]
 Group = Literal["state", "property"]
 Conversion = Literal[
     "plain", "pose", "root_velocity", "bounded", "limits", "flag", "com", "inertia", "inverse", "material", "offset",
-    "joint_wrench", "columns", "envelope", "disabled", "target",
+    "joint_wrench", "columns", "envelope", "disabled", "target", "points", "particle_mass",
 ]  # fmt: skip
 
 
@@ -37,6 +37,7 @@ class Field:
         readable, writable: Whether there is a getter and a setter.
         is_state: Whether writing it changes poses or velocities, so that derived ones are updated at once.
         measured: Whether it tells of the last step, and is worked out when it is asked for.
+        flat: Whether the numbers of all items of a row follow each other on one axis.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Field:
     is_state: bool = False
     measured: bool = False
     columns: tuple[str, ...] = ()
+    flat: bool = False
 
     def shape(self, count: int, items: int) -> tuple[int, ...]:
         """Shape of the array of a view.
@@ -61,6 +63,8 @@ class Field:
             count: Rows of the view.
             items: Items of the widest row.
         """
+        if self.flat:
+            return (count, items * max(self.width, 1))
         middle = () if self.items == "row" else (items,)
         return (count, *middle, *((self.width,) if self.width else ()))
 

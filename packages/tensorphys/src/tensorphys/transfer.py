@@ -11,6 +11,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys._kernels.gather import gather_joint_wrenches, gather_poses, gather_values
+from tensorphys._kernels.items import gather_item_points, gather_masses, scatter_item_points, scatter_masses
 from tensorphys._kernels.scatter import scatter_poses, scatter_values
 from tensorphys._kernels.wrench import AT_COM, HAS_FORCE, HAS_POSITION, HAS_TORQUE, IS_GLOBAL, add_wrenches
 from tensorphys.core import Core
@@ -20,6 +21,8 @@ from tensorphys.rows import Rows
 from tensorphys_arrays import Buffer
 
 __all__ = ["Transfer", "as_numbers"]
+
+_ITEM_SCATTERS = {"points": scatter_item_points, "particle_mass": scatter_masses}
 
 
 def as_numbers(array: wp.array) -> wp.array:
@@ -55,6 +58,12 @@ class _Gather:
         if field.conversion == "pose":
             self._inputs = [source, slots, *rows.view_offset]
             kernel, dim = gather_poses, slots.shape
+        elif field.conversion == "points":
+            self._inputs = [source, slots, *rows.view_offset]
+            kernel, dim = gather_item_points, slots.shape
+        elif field.conversion == "particle_mass":
+            self._inputs = [source, slots]
+            kernel, dim = gather_masses, slots.shape
         elif field.conversion == "joint_wrench":
             places = [core.array("state.link_pose"), core.array("model.link_com"), *core.joint_frames]
             self._inputs = [source, slots, *places]
@@ -112,12 +121,22 @@ class Transfer:
         """Table of the selected rows on the device, ``None`` if there is none.
 
         Args:
-            indices: Rows, ``None`` for all.
+            indices: Rows, ``None`` for all; or a Warp array of bool with an entry for each row.
             what: What asks, for messages.
+
+        Raises:
+            ViewError: A mask has another length, or lies elsewhere.
         """
         rows, core = self._rows, self._core
         if indices is None:
             return rows.everything if rows.count else None
+        if isinstance(indices, wp.array) and indices.dtype is wp.bool:
+            if indices.shape != (rows.count,) or str(indices.device) != core.device:
+                raise ViewError(
+                    f"{what}(indices): expected a mask of {rows.count} rows on {core.device}, "
+                    f"given one of shape {tuple(indices.shape)} on {indices.device}"
+                )
+            return rows.selection.select_mask(indices) if rows.count else None
         index = core.indices(indices, rows.count, core.device, f"{what}(indices)")
         return rows.selection.select(index) if index.size and rows.count else None
 
@@ -155,6 +174,16 @@ class Transfer:
                         target="state.root_target",
                         mark="state.root_aimed",
                     )
+            elif field.conversion in _ITEM_SCATTERS:
+                kernel = _ITEM_SCATTERS[field.conversion]
+                places = rows.view_offset if field.conversion == "points" else ()
+                wp.launch(
+                    kernel,
+                    rows.slots[field.slots].shape,
+                    [values, rows.slots[field.slots], selected, *rows.same, *places],
+                    [core.array(field.source)],
+                    device=core.device,
+                )
             elif field.conversion == "root_velocity":
                 self._scatter_values(
                     values.reshape((rows.count, 6, 1)), "root_velocity", "state.velocity", selected
