@@ -34,8 +34,11 @@ def contact_of(device: str, **columns: Any) -> dict[str, float]:
     pose = np.array([IDENTITY, [0.99, *IDENTITY[1:]]], np.float32)
     tc.collide(model, wp.array(pose, dtype=wp.transform, device=device), contacts)
     assert contacts.count.numpy().tolist() == [1]
-    names = ("restitution", "stiffness", "damping", "spring_per_mass")
-    names += ("patch_radius", "least_patch_radius", "torsional_friction")
+    names: tuple[str, ...] = ("restitution", "stiffness", "damping", "spring_per_mass")
+    if model.has_patches:
+        names += ("patch_radius", "least_patch_radius", "torsional_friction")
+    else:
+        assert contacts.patch_radius.shape == (0,)
     return {name: float(getattr(contacts, name).numpy()[0]) for name in names}
 
 

@@ -26,6 +26,7 @@ from ._columns import (
     vector_of,
 )
 from ._layout import lay_out_pairs, lay_out_search, put_layout
+from .contacts import PATCH_FIELDS
 from .errors import MeshError, ShapeError
 from .hulls import Hull, pool_hulls
 from .meshes import TriangleMesh
@@ -214,6 +215,7 @@ def build_model(
             wp.int32,
         ),
         **{name: put(table[name], wp.float32) for name in _MATERIAL_NUMBERS},
+        has_patches=any(table[name].any() for name in PATCH_FIELDS),
         **{name: put(table[name].astype(np.int32), wp.int32) for name in _MATERIAL_CODES},
         contact_offset=put(offsets_of("contact_offset", contact_offset, count), wp.float32),
         rest_offset=put(offsets_of("rest_offset", rest_offset, count), wp.float32),

@@ -34,6 +34,7 @@ _SLOT_FIELDS: Final[dict[str, Any]] = {
     "least_patch_radius": wp.float32,
     "torsional_friction": wp.float32,
 }
+PATCH_FIELDS: Final = ("patch_radius", "least_patch_radius", "torsional_friction")
 SLOT_BYTES: Final = 4 + sum(wp.types.type_size_in_bytes(dtype) for dtype in _SLOT_FIELDS.values())
 """Bytes of one contact in all arrays of :class:`Contacts`."""
 
@@ -90,7 +91,8 @@ class Contacts:
         static_friction, dynamic_friction, restitution: float, combined; no restitution where there is a stiffness.
         stiffness, damping: float, combined spring of a compliant contact, 0 where it is rigid.
         spring_per_mass: int32, 1 where that spring acts per unit of the mass that the contact moves.
-        patch_radius, least_patch_radius, torsional_friction: float, the larger one of both shapes.
+        patch_radius, least_patch_radius, torsional_friction: float, the larger one of both shapes; empty where the model
+            was built without any.
         environment: int32 [capacity].
         manifolds: Scratch.
     """
@@ -174,7 +176,10 @@ def create_contacts(
         overflow=zeros(model.environment_count, wp.int32),
         environment=wp.array(environment, dtype=wp.int32, device=device),
         manifolds=_manifolds(model, zeros),
-        **{name: zeros(total_slots, dtype) for name, dtype in _SLOT_FIELDS.items()},
+        **{
+            name: zeros(0 if name in PATCH_FIELDS and not model.has_patches else total_slots, dtype)
+            for name, dtype in _SLOT_FIELDS.items()
+        },
     )
 
 

@@ -90,6 +90,7 @@ class Model:
         friction_combine, restitution_combine, damping_combine: int32 [S], likewise.
         stiffness, damping, patch_radius, least_patch_radius, torsional_friction: float [S], likewise.
         spring_per_mass: int32 [S], likewise.
+        has_patches: Whether a shape had a patch or torsional friction when the model was built; later ones count only then.
         contact_offset, rest_offset: float [S], likewise [length].
         pair_start: int32 [E + 1], environment e owns pairs
             ``pair_start[e] .. pair_start[e + 1]``.
@@ -150,6 +151,7 @@ class Model:
     patch_radius: wp.array[wp.float32]
     least_patch_radius: wp.array[wp.float32]
     torsional_friction: wp.array[wp.float32]
+    has_patches: bool
     contact_offset: wp.array[wp.float32]
     rest_offset: wp.array[wp.float32]
     pair_start: wp.array[wp.int32]

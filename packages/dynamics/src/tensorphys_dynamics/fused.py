@@ -12,12 +12,19 @@ import warp as wp
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, StateData
 from tensorphys_dynamics._kernels.fused.contact_setup import ROW_HEAD
 from tensorphys_dynamics._kernels.fused.source import LOCAL_CONTACTS, SizeClass, step_kernel
-from tensorphys_dynamics.model import Model
+from tensorphys_dynamics.model import Model, has_bounded_impulses
 from tensorphys_dynamics.protocols import Contacts
 from tensorphys_dynamics.state import Control, State
 from tensorphys_dynamics.topology import ArticulationType
 
 _BOUNDS = (8, 16, 32, 64)
+# Reason, column of links and its value where nothing is asked for.
+_GENERIC = (
+    ("a body has a surface velocity", "surface_linear", 0.0),
+    ("a body has a surface velocity", "surface_angular", 0.0),
+    ("a body feels no gyroscopic torque", "gyroscopic", 1),
+    ("a body is held along an axis", "locked_axes", 0),
+)
 
 
 def supports(model: Model, contacts: Contacts | None = None) -> str | None:
@@ -49,6 +56,14 @@ def supports(model: Model, contacts: Contacts | None = None) -> str | None:
         size = choose_size_class(kind, 0, cuda=True)
         if size.lanes > 1 and 4 * size.scratch_floats * (32 // size.lanes) > _SHARED_BYTES:
             return "the articulation needs more shared memory than a block has"
+    for reason, column, usual in _GENERIC:
+        if (getattr(model, f"link_{column}").numpy() != usual).any():
+            return reason
+    if has_bounded_impulses(model):
+        return "a body bounds the impulses of its contacts"
+    patches = getattr(contacts, "patch_radius", None)
+    if patches is not None and patches.shape[0] > 0:
+        return "contacts have torsional friction"
     if contacts is not None and contacts.slot_start.shape[0] != model.environment_count + 1:
         return "the contacts are of another number of environments"
     return None

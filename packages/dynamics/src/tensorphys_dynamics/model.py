@@ -10,6 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Tables
+from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.topology import ArticulationType
 
@@ -307,6 +308,11 @@ class Model:
         field = f"{family}_{name}"
         setattr(self, field, wp.array(host, dtype=dtype, device=self.device))
         setattr(self.data, field, getattr(self, field))
+
+
+def has_bounded_impulses(model: Model) -> bool:
+    """Whether a body bounds the impulses of its contacts."""
+    return bool((model.link_max_contact_impulse.numpy() < UNBOUNDED_IMPULSE).any())
 
 
 def _starts(counts: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -92,7 +92,7 @@ class StepLoads:
         """Work out the loads of the last step; nothing waits for the device."""
         s = self._solver
         m, state = s.model, s.state.data
-        inputs = [m.tables, m.data, state, s._contact, s.contact_impulse, s.time_step]
+        inputs = [m.tables, m.data, state, s._contact, s.contact_impulse, s.contact_spin_impulse, s.time_step]
         self._launch(quantities_step.contact_loads, m.environment_count, inputs, [self._data])
         if self._ends is not None:
             inputs = [self._ends.total, s.time_step]

@@ -362,6 +362,7 @@ def write_contacts(
             stiffness_out[out] = material.stiffness
             damping_out[out] = material.damping
             spring_per_mass_out[out] = material.spring_per_mass
-            patch_radius_out[out] = material.patch_radius
-            least_patch_radius_out[out] = material.least_patch_radius
-            torsional_friction_out[out] = material.torsional_friction
+            if patch_radius_out.shape[0] > 0:
+                patch_radius_out[out] = material.patch_radius
+                least_patch_radius_out[out] = material.least_patch_radius
+                torsional_friction_out[out] = material.torsional_friction

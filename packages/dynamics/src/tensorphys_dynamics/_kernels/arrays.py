@@ -242,7 +242,9 @@ class ContactRows:
     impulse: wp.array[wp.vec3]  # (normal, tangent, second tangent) in the substep
     total: wp.array[wp.vec3]  # impulse on body 0 over the step, environment axes
     normal_total: wp.array[wp.float32]
-    spin: wp.array2d[wp.float32]  # like `y`, for the angular velocity about the normal; one row if nothing resists it
+    spin: wp.array2d[
+        wp.float32
+    ]  # like `y`, for the angular velocity about the normal; one row if nothing resists it
     spin_inverse: wp.array[wp.float32]  # 1 / |row|², 0 where nothing resists spin
     spin_lever: wp.array[wp.vec2]  # torque by normal force that holds, and that slides
     spin_prescribed: wp.array[wp.float32]

@@ -137,7 +137,9 @@ def add_substep(
         link = base + local
         omega = w.link_angular[link]
         alpha = w.link_angular_rate[link]
-        rate = w.link_inertia[link] * alpha + wp.cross(omega, w.link_inertia[link] * omega)
+        rate = w.link_inertia[link] * alpha
+        if m.link_gyroscopic[link] == 1:
+            rate += wp.cross(omega, w.link_inertia[link] * omega)
         linear = classical_acceleration(w, link, VELOCITY | ACCELERATION)
         d.acceleration[link] = d.acceleration[link] + share * wp.spatial_vector(linear, alpha)
         d.torque_rate[link] = d.torque_rate[link] + share * rate
@@ -190,6 +192,7 @@ def contact_loads(
     s: StateData,
     k: ContactData,
     impulse: wp.array[wp.vec3],
+    spin_impulse: wp.array[wp.float32],
     time_step: wp.array[wp.float32],
     # outputs
     d: StepData,
@@ -206,6 +209,7 @@ def contact_loads(
     for i in range(k.count[environment]):
         slot = k.slot_start[environment] + i
         force = impulse[slot] / time_step[0]
+        couple = k.normal[slot] * (spin_impulse[slot] / time_step[0])
         body0 = k.body0[slot]
         body1 = k.body1[slot]
         p0 = k.anchor0[slot]
@@ -220,8 +224,10 @@ def contact_loads(
             p1 = p0
         if body0 >= 0:
             add_contact(m, d, body0, p0, force)
+            d.contact_torque[body0] = d.contact_torque[body0] + couple
         if body1 >= 0:
             add_contact(m, d, body1, p1, -force)
+            d.contact_torque[body1] = d.contact_torque[body1] - couple
 
 
 @wp.func
@@ -235,6 +241,9 @@ def use_ends(m: ModelData, s: StateData, d: StepData, link: int, dt: float):
     spin_after = end_inertia * wp.spatial_bottom(after)
     d.acceleration[link] = (after - before) / dt
     d.torque_rate[link] = (spin_after - spin_before) / dt
+    if m.link_gyroscopic[link] == 0:
+        turning = wp.spatial_bottom(after) - wp.spatial_bottom(before)
+        d.torque_rate[link] = 0.5 * (start_inertia + end_inertia) * turning / dt
     d.velocity[link] = 0.5 * (after + before)
     d.spin[link] = 0.5 * (spin_after + spin_before)
 

@@ -7,7 +7,9 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys_dynamics._kernels.obstacles import touch_plane
+from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.model import Model
+from tensorphys_dynamics.protocols import OPTIONAL_CONTACT_FIELDS, PATCH_FIELDS
 
 
 class SpheresOnPlane:
@@ -26,6 +28,8 @@ class SpheresOnPlane:
         friction: float = 0.5,
         restitution: float = 0.0,
         reach: float = 0.02,
+        dynamic_friction: float | None = None,
+        **surface: float,
     ) -> None:
         """Place spheres.
 
@@ -34,9 +38,11 @@ class SpheresOnPlane:
             link: Link of each sphere in its environment, shape [sphere_count].
             center: Centre in the link frame [m], shape [sphere_count, 3].
             radius: Radius [m], shape [sphere_count].
-            friction: Static and dynamic friction coefficient.
+            friction: Static friction coefficient, and dynamic where that is not given.
             restitution: Restitution coefficient.
             reach: Distance below which a contact is made [m].
+            dynamic_friction: Dynamic friction coefficient.
+            **surface: Optional fields of the protocol; there is torsional friction where one of its fields is given.
         """
         environments, device = model.environment_count, model.device
         links = np.asarray(link, np.int32)
@@ -61,8 +67,15 @@ class SpheresOnPlane:
         self.rest_distance = wp.zeros(slots, dtype=wp.float32, device=device)
         self.key = wp.zeros(slots, dtype=wp.int64, device=device)
         self.static_friction = wp.full(slots, friction, dtype=wp.float32, device=device)
-        self.dynamic_friction = wp.full(slots, friction, dtype=wp.float32, device=device)
+        sliding = friction if dynamic_friction is None else dynamic_friction
+        self.dynamic_friction = wp.full(slots, sliding, dtype=wp.float32, device=device)
         self.restitution = wp.full(slots, restitution, dtype=wp.float32, device=device)
+        has_patches = any(name in surface for name in PATCH_FIELDS)
+        for name, dtype in OPTIONAL_CONTACT_FIELDS.items():
+            count = slots if has_patches or name not in PATCH_FIELDS else 0
+            setattr(self, name, wp.full(count, surface.pop(name, 0), dtype=dtype, device=device))
+        if surface:
+            raise ModelError(f"unknown fields of contacts {sorted(surface)}")
 
     def collide(self, link_pose: wp.array) -> None:
         """Refresh the contacts.

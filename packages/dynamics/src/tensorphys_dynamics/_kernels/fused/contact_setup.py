@@ -154,6 +154,19 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
     row[BIASED] = lesser(-PUSH * gap / h, bound * sqrtf(lesser(ratio, 1.0f)));
     row[LEAK] = LEAK_SPEED * h * sqrtf(dot(gravity, gravity)) * row[NORMAL];
   }
+  const float stiffness = k.stiffness.data[slot];
+  if (stiffness > 0.0f && ann > 0.0f) {
+    // the row of a spring, see `spring_law` in surfaces.py; it holds in passes without bias as well
+    const float share = k.spring_per_mass.data[slot] == 1 ? 1.0f / ann : 1.0f;
+    const float z = IMPLICIT * h * h * stiffness * share * ann;
+    float gain = h * h * stiffness * share * z / (1.0f + z);
+    if (gap <= 0.0f) gain += h * k.damping.data[slot] * share;
+    gain = greater(gain, LEAST_GAIN / ann);
+    row[COMPLIANCE] = 1.0f / gain;
+    row[NORMAL] = 1.0f / (ann + row[COMPLIANCE]);
+    row[BIASED] = row[BOUNCE] = -h * stiffness * share * gap / gain;
+    row[LEAK] = 0.0f;
+  }
   row[STICK_MU] = k.static_friction.data[slot];
   row[SLIDE_MU] = k.dynamic_friction.data[slot];
 };
@@ -179,7 +192,7 @@ auto friction = [&](const float* row, float vx, float vy, float dn, float normal
 auto move_contact = [&](float* row, int slot, float vn) {
   row[SEPARATION] += h * (vn + row[PRESCRIBED]);
   r.separation.data[slot] = row[SEPARATION];
-  if (row[0] > 0.0f && row[APPROACH] < -bounce_threshold.data[0])
+  if (row[0] > 0.0f && k.restitution.data[slot] > 0.0f && row[APPROACH] < -bounce_threshold.data[0])
     row[BOUNCE] = -k.restitution.data[slot] * row[APPROACH];
 };
 // Impulses back to where the next substep finds them, and into the sums over the step; tells whether one bears load.
