@@ -258,14 +258,14 @@ def test_contacts_persist_when_bodies_rest(stages: SimpleNamespace) -> None:
     stage.ground()
     stage.solid("/World/Awake", (0, 0, 0.15), "cube", 0.3)
     stage.solid("/World/Asleep", (2, 0, 0.15), "cube", 0.3, asleep=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where sleep is not simulated, that is reported
-        sim = stages.view("numpy", stage)
+    stage.stage.GetPrimAtPath("/World/Awake").AddAppliedSchema("PhysxRigidBodyAPI")  # with its threshold
+    sim = stages.view("numpy", stage)
     view = sim.create_rigid_contact_view(["/World/Awake", "/World/Asleep"], [["/World/Ground"]] * 2, 32)
     bodies = sim.create_rigid_body_view(["/World/Awake", "/World/Asleep"])
     _run(sim, 1200, stages.DT)
     np.testing.assert_allclose(view.get_net_contact_forces(stages.DT), [[0, 0, G]] * 2, atol=0.005 * G)
     assert (view.get_contact_data(stages.DT)[4] >= 3).all()
+    assert bodies.get_sleep_states().all()
     drift = bodies.get_transforms()[:, :2] - [[0, 0], [2, 0]]
     assert np.abs(drift).max() < 1e-4
 
