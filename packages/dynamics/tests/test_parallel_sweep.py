@@ -59,7 +59,7 @@ def colored(pairs: np.ndarray, count: int, device: str, copies: int = 1) -> tupl
     solver = Solver(model, state, control, contacts_between(every, starts, device), large_from=1)
     sweep = solver.parallel
     assert sweep is not None
-    sweep.color()
+    sweep.color(solver._scratch)
     start, order = sweep.color_start.numpy(), sweep.color_order.numpy()
     slots = sweep.manifolds.first.numpy()
     color = np.full(len(every), -1)
@@ -167,12 +167,10 @@ def test_energy_of_falling_stacks_never_rises(device: str) -> None:
 def test_colors_launched_alone_give_what_one_launch_gives(device: str) -> None:
     """The order within a colour does not matter: bit-equal states, also run to run."""
     results = []
-    for by_color in (False, True, True):
+    for form in ("serial", "colors", "colors"):
         solver, (model, state) = stacks(40, device, drop=0.01)
         large = np.ones(1, np.int32)
-        solver.parallel = ParallelSweep(
-            model, state, solver._contact, solver.joints, large, by_color=by_color
-        )
+        solver.parallel = ParallelSweep(model, state, solver._contact, solver.joints, large, form=form)
         for _ in range(20):
             solver.step()
         results.append(state.link_pose.numpy().tobytes() + state.velocity.numpy().tobytes())

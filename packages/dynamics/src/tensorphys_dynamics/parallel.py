@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tensorphys_dynamics._kernels import coloring, joints_parallel, sweep_parallel
+from tensorphys_dynamics._kernels import coloring, joints_parallel, sweep_grid, sweep_parallel
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
 from tensorphys_dynamics._kernels.coloring import Manifolds
 from tensorphys_dynamics._kernels.newton import NewtonData
 from tensorphys_dynamics.joints import JointModel
-from tensorphys_dynamics.model import Model
+from tensorphys_dynamics.model import Model, has_bounded_impulses
 from tensorphys_dynamics.state import State
 
 LARGE = 256
@@ -25,8 +25,11 @@ REPEATS = 4
 """Times that a pass is repeated where impulses change suddenly."""
 # Colours with a launch of their own; the others are few enough for one block of threads.
 _LAUNCHED = 28
+_KEY_BITS = int(coloring.COLORS + 1).bit_length()
 _BLOCK = 256
-_MOST_THREADS = 1 << 16
+_MOST_THREADS = 1 << 17
+# Blocks of a launch over all colours: one for so many bodies, at most one a multiprocessor.
+_BODIES_PER_BLOCK = 160
 
 
 def large_environments(model: Model, threshold: int) -> npt.NDArray[np.int32]:
@@ -40,9 +43,12 @@ def large_environments(model: Model, threshold: int) -> npt.NDArray[np.int32]:
 class ParallelSweep:
     """Colours the manifolds of large environments in each step, and sweeps them colour by colour.
 
-    On the CPU one launch takes all manifolds of a pass, in the order of their colours: the result is the same.
+    On the CPU one launch takes all manifolds of a pass, in the order of their colours. On CUDA one launch takes all passes of
+    a kind, with barriers between the colours, where bodies have no joints, bounds of impulses or torsional friction;
+    elsewhere each colour is a launch.
 
     Attributes:
+        form: "serial" for one thread, "colors" for a launch a colour, "grid" for barriers.
         manifolds: Colouring of the last step; `totals` counts manifolds, colours, and manifolds without a colour.
         color_start, color_order: Manifolds sorted by colour, and where each colour starts.
     """
@@ -55,7 +61,8 @@ class ParallelSweep:
         joints: JointModel,
         large: npt.NDArray[np.int32],
         *,
-        by_color: bool | None = None,
+        form: Literal["serial", "colors", "grid"] | None = None,
+        blocks: int | None = None,
     ) -> None:
         """Allocate the colouring.
 
@@ -65,20 +72,24 @@ class ParallelSweep:
             contact: Contacts.
             joints: Joints beside the trees.
             large: 1 for the environments that are solved here.
-            by_color: Whether each colour is a launch; default on CUDA.
+            form: See `form`; default "serial" on the CPU, on CUDA "grid" or "colors".
+            blocks: Blocks of a launch with barriers; default by the number of bodies.
         """
         self._model, self._state, self._contact, self._joints = model, state, contact, joints
         device = model.device
         slots = contact.body0.shape[0]
         self._slots = slots
-        self._by_color = device.is_cuda if by_color is None else by_color
         inside = large[model.articulation_environment.numpy()] == 1
         roots = np.array([kind.root_count for kind in model.types])[model.articulation_type.numpy()]
         velocities = np.diff(model.articulation_velocity_start.numpy())
         self._dofs = bool(((velocities > roots) & inside).any())
+        special = contact.patch_radius.shape[0] > 0 or has_bounded_impulses(model)
+        best: Literal["colors", "grid"] = "colors" if self._dofs or joints.block_count or special else "grid"
+        self.form: Literal["serial", "colors", "grid"] = form or (best if device.is_cuda else "serial")
         moving = inside & (velocities > 0)
         self._nodes = int(moving.sum())
-        self._threads = min(self._nodes, _MOST_THREADS) if self._by_color else 1
+        self._threads = min(slots, _MOST_THREADS) if self.form != "serial" else 1
+        self._blocks = blocks or min(-(-self._nodes // _BODIES_PER_BLOCK), getattr(device, "sm_count", 1))
 
         def zeros(count: int, dtype: Any) -> wp.array:
             return wp.zeros(count, dtype=dtype, device=device)
@@ -96,7 +107,7 @@ class ParallelSweep:
         starts = np.searchsorted(home, np.arange(model.environment_count))
         f.node_start = wp.array(starts.astype(np.int32), dtype=wp.int32, device=device)
         f.large = wp.array(large, dtype=wp.int32, device=device)
-        f.totals = zeros(3, wp.int32)
+        f.totals, f.flags = zeros(3, wp.int32), zeros(2, wp.int32)
         self.manifolds = f
         self._key = zeros(2 * slots, wp.int32)
         self.color_order = zeros(2 * slots, wp.int32)
@@ -104,10 +115,21 @@ class ParallelSweep:
         self._scratch = NewtonData()
         self._scratch.start = zeros(slots, wp.vec3)
         self._scratch.target = zeros(slots, wp.float32)
+        d = sweep_grid.Heads()
+        places = slots if self.form == "grid" else 0
+        for name in ("slots", "end0", "end1"):
+            setattr(d, name, zeros(places, wp.vec4i))
+        d.packed = zeros(int(sweep_grid.PACKED) * places, wp.vec4)
+        self._heads = d
+        self._barrier = zeros(4, wp.int32)
         self._launched = self._turn = 0
 
-    def color(self) -> int:
-        """Colour the manifolds of this step; returns kernel launches."""
+    def color(self, scratch: Scratch) -> int:
+        """Colour the manifolds of this step; returns kernel launches.
+
+        Args:
+            scratch: Tells which articulations stand idle in this step.
+        """
         m, k, f = self._model, self._contact, self.manifolds
         self._launched, self._turn = 0, 0
         self._launch(coloring.mark_manifolds, self._slots, [k, f.large], [f.leader])
@@ -120,9 +142,13 @@ class ParallelSweep:
             self._launch(coloring.propose, self._threads, inputs, [f])
             self._launch(coloring.accept, self._threads, inputs, [f])
         self._launch(coloring.list_colors, self._threads, [self._threads], [f, *order])
-        wp.utils.radix_sort_pairs(self._key, self.color_order, self._slots)
+        # the keys are colours
+        wp.utils.radix_sort_pairs(self._key, self.color_order, self._slots, end_bit=_KEY_BITS)
         keys = self._key[: self._slots]
         self._launch(coloring.find_starts, coloring.COLORS + 2, [keys], [self.color_start, f])
+        if self.form == "grid":
+            inputs = [m.tables, k, scratch, f, self.color_order]
+            self._launch(sweep_grid.write_heads, self._slots, inputs, [self._heads])
         return self._launched
 
     def sweep(
@@ -147,6 +173,8 @@ class ParallelSweep:
         m, k, large = self._model, self._contact, self.manifolds.large
         articulations = m.articulation_count
         state = self._state.data
+        if self.form == "grid":
+            self._pack(1)
         self._visit(sweep_parallel.WARM)
         if self._dofs:
             inputs = [m.tables, m.data, large, *timing]
@@ -155,10 +183,11 @@ class ParallelSweep:
         for biased in (1, 0):
             self._pass_joints(biased)
             if biased:
-                for _ in range(REBOUND_ROUNDS):
-                    self._visit(sweep_parallel.REBOUND)
+                self._rebound()
             first = 1 if biased else velocity_passes
-            for turn in range(first + REPEATS):
+            if self.form == "grid":
+                self._visit_bodies(sweep_parallel.SOLVE, first, first + REPEATS, biased)
+            for turn in range(first + REPEATS if self.form != "grid" else 0):
                 self._turn += 1
                 self._visit(sweep_parallel.SOLVE, again=int(turn >= first), biased=biased)
                 if self._dofs:
@@ -169,6 +198,8 @@ class ParallelSweep:
                 self._launch(sweep_parallel.keep_drift, articulations, [m.tables, large], [scratch])
                 inputs = [m.tables, k, large, bounce_threshold, *timing]
                 self._launch(sweep_parallel.move_contacts, self._slots, inputs, [scratch, rows])
+                if self.form == "grid":
+                    self._pack(0)
         self._launch(sweep_parallel.add_loads, self._slots, [k, large], [scratch, rows])
         if self._dofs:
             inputs = [m.tables, m.data, large, *timing]
@@ -181,18 +212,51 @@ class ParallelSweep:
             outputs = [self._passing[0], self._joints.rows]
             self._launch(joints_parallel.pass_joints, self._model.environment_count, inputs, outputs)
 
+    def _pack(self, biased: int) -> None:
+        """Lay constants of contacts out for passes with or without bias."""
+        _, rows, timing, _ = self._passing
+        inputs = [self._model.data, self._contact, rows, *timing, biased, self.manifolds.large]
+        self._launch(sweep_grid.pack_contacts, self._slots, inputs, [self._heads])
+
+    def _rebound(self) -> None:
+        if self.form != "grid":
+            for _ in range(REBOUND_ROUNDS):
+                self._visit(sweep_parallel.REBOUND)
+            return
+        scratch, rows, timing, bounce_threshold = self._passing
+        inputs = [self._model.tables, self._contact, self.manifolds, self.color_start, self.color_order]
+        inputs += [bounce_threshold, *timing, REBOUND_ROUNDS]
+        outputs = [self._barrier, scratch, rows, self._scratch]
+        block = int(sweep_grid.BLOCK)
+        self._launch(sweep_grid.rebound_bodies, self._blocks * block, inputs, outputs, block_dim=block)
+
+    def _visit_bodies(self, kind: int, passes: int, turns: int, biased: int) -> None:
+        """Visit all manifolds `turns` times, those behind the first `passes` only where impulses change suddenly."""
+        scratch, rows, timing, bounce_threshold = self._passing
+        m = self._model
+        inputs = [m.tables, m.data, self.manifolds, self._heads, self.color_start, bounce_threshold, *timing]
+        inputs += [int(kind), self._turn + 1, passes, turns, biased]
+        outputs = [self._barrier, scratch, rows]
+        block = int(sweep_grid.BLOCK)
+        self._launch(sweep_grid.sweep_bodies, self._blocks * block, inputs, outputs, block_dim=block)
+        if kind == sweep_parallel.SOLVE:
+            self._turn += turns
+
     def _visit(self, kind: int, *, again: int = 0, biased: int = 1) -> None:
         """Visit all manifolds once, colour by colour."""
+        if self.form == "grid":
+            self._visit_bodies(kind, 1, 1, biased)
+            return
         scratch, rows, timing, bounce_threshold = self._passing
         m = self._model
         shared = [m.tables, m.data, self._contact, self.color_start, self.color_order, bounce_threshold]
         shared += [*timing, int(kind), self._turn, again, biased]
         outputs = [scratch, rows, self._scratch, self.manifolds]
-        launched = _LAUNCHED if self._by_color else 0
+        launched = _LAUNCHED if self.form == "colors" else 0
         for color in range(launched):
             inputs = [*shared, color, self._threads]
             self._launch(sweep_parallel.visit_color, self._threads, inputs, outputs)
-        block = _BLOCK if self._by_color else 1
+        block = _BLOCK if self.form == "colors" else 1
         self._launch(sweep_parallel.visit_rest, block, [*shared, launched, block], outputs, block_dim=_BLOCK)
 
     def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any], **options: Any) -> None:

@@ -37,6 +37,9 @@ class Manifolds:
     degree: wp.array[wp.int32]  # by node: uncoloured manifolds
     stamp: wp.array[wp.int32]  # by node: turn until which its contacts are repeated
     totals: wp.array[wp.int32]  # manifolds, colours in use, manifolds without a colour
+    flags: wp.array[
+        wp.int32
+    ]  # latest turn in which contacts are to be solved again; 1 where any contact rebounds
 
 
 @wp.func
@@ -81,6 +84,9 @@ def clear_nodes(f_inout: Manifolds):
     f_inout.mask[node] = wp.int64(0)
     f_inout.degree[node] = 0
     f_inout.stamp[node] = 0
+    if node == 0:
+        f_inout.flags[0] = 0
+        f_inout.flags[1] = 0
 
 
 @wp.kernel
@@ -99,11 +105,13 @@ def list_manifolds(
     if slot == f_inout.place.shape[0] - 1:
         f_inout.totals[0] = f_inout.place[slot]
         f_inout.totals[1] = 0
+    environment = k.environment[slot]
+    end = k.slot_start[environment] + k.count[environment]
+    if f_inout.large[environment] == 1 and slot < end and k.restitution[slot] > 0.0:
+        f_inout.flags[1] = 1
     if f_inout.leader[slot] == 1:
         i = f_inout.place[slot] - 1
         f_inout.first[i] = slot
-        environment = k.environment[slot]
-        end = k.slot_start[environment] + k.count[environment]
         last = slot + 1
         while last < end:
             if f_inout.leader[last] == 1:

@@ -196,6 +196,7 @@ def solve_manifold(
         store_end(t, w, ends1, u1)
     fall = v.h * wp.length(m.gravity[k.environment[first]])
     if change > SUDDEN * largest and speed > SUDDEN_FALL * fall:
+        f.flags[0] = v.turn + 1
         if f.end0[i] >= 0:
             f.stamp[f.end0[i]] = v.turn + 1
         if f.end1[i] >= 0:
@@ -242,6 +243,12 @@ def make_visit(
     return v
 
 
+@wp.func
+def is_needless(f: Manifolds, kind: int, turn: int, again: int):
+    """Whether there is nothing to do for a launch."""
+    return (kind == REBOUND and f.flags[1] == 0) or (again == 1 and f.flags[0] < turn)
+
+
 @wp.kernel
 def visit_color(
     t: Tables,
@@ -265,6 +272,8 @@ def visit_color(
     f: Manifolds,
 ):
     """All manifolds of a colour."""
+    if is_needless(f, kind, turn, again):
+        return
     i = start[color] + wp.tid()
     end = start[color + 1]
     v = make_visit(kind, turn, again, biased, bounce_threshold, time_step, substeps)
@@ -297,6 +306,8 @@ def visit_rest(
 ):
     """The colours from one on, which have few manifolds, in one block; then what has no colour, by one thread."""
     thread = wp.tid()
+    if is_needless(f, kind, turn, again):
+        return
     v = make_visit(kind, turn, again, biased, bounce_threshold, time_step, substeps)
     for c in range(color, f.totals[1]):
         i = start[c] + thread
