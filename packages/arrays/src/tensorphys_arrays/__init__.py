@@ -15,6 +15,7 @@ from .frontends import FRONTEND_NAMES, get_frontend
 from .indices import resolve_host_indices
 from .protocols import Buffer, Frontend
 from .rows import IndexFlag, RowSelection
+from .torch_frontend import import_torch
 
 __all__ = [
     "FRONTEND_NAMES",
@@ -32,6 +33,7 @@ __all__ = [
     "ScalarType",
     "UnknownFrontendError",
     "get_frontend",
+    "import_torch",
     "resolve_host_indices",
     "scalar_type",
 ]

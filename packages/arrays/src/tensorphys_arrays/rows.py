@@ -92,6 +92,20 @@ class RowSelection:
         )
         return self.owner
 
+    def select_mask(self, mask: Any) -> Any:
+        """Fill the table from a mask; one launch, which a graph may record.
+
+        Args:
+            mask: Warp array of bool on the device of the table, shape [count].
+
+        Returns:
+            The table, :attr:`owner`.
+        """
+        from ._kernels.rows import claim_masked_rows
+
+        wp.launch(claim_masked_rows, dim=self.count, inputs=[mask], outputs=[self.owner], device=self._device)
+        return self.owner
+
     def check(self, *, what: str) -> None:
         """Raise if an invalid index was met since the last check; see :meth:`IndexFlag.check`."""
         self.flag.check(count=self.count, what=what)

@@ -17,16 +17,25 @@ from .warp_memory import cast_to_host, check_count, check_device, host_to_warp, 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["TorchFrontend"]
+__all__ = ["TorchFrontend", "import_torch"]
 
 
-def _import_torch() -> Any:
+def import_torch(what: str = "the torch frontend", instead: str = "") -> Any:
+    """The module ``torch``, imported now.
+
+    Args:
+        what: What needs it, for the error.
+        instead: What can be done without it, for the error.
+
+    Raises:
+        FrontendNotInstalledError: It cannot be imported.
+    """
     try:
         import torch
     except ImportError as error:
         raise FrontendNotInstalledError(
-            "the torch frontend needs PyTorch, which is not installed: pip install 'tensorphys-arrays[torch]' "
-            "(or 'pip install torch'), or use the frontend 'numpy' or 'warp'"
+            f"{what} needs PyTorch, which is not installed: pip install 'tensorphys-arrays[torch]' "
+            f"(or 'pip install torch'){instead}"
         ) from error
     return torch
 
@@ -43,7 +52,7 @@ class TorchFrontend:
     name = "torch"
 
     def __init__(self) -> None:
-        self._torch = _import_torch()
+        self._torch = import_torch(instead=", or use the frontend 'numpy' or 'warp'")
         self._all_rows = AllRows()
         self._streams: dict[tuple[str, int], Any] = {}
 

@@ -21,3 +21,15 @@ def claim_rows(
     row = indices[position]
     if dev.valid_index(row, count, flag_out):
         dev.claim_row(owner_out, row, position)
+
+
+@wp.kernel
+def claim_masked_rows(
+    # inputs
+    mask: wp.array[wp.bool],
+    # outputs
+    owner_out: wp.array[wp.int32],
+):
+    """Name the rows that a mask chooses by themselves."""
+    row = wp.tid()
+    owner_out[row] = wp.where(mask[row], row, -1)

@@ -1,0 +1,89 @@
+"""Articulations, rigid and deformable objects, actuators and sensors for robot learning."""
+
+from tensorphys_assets.actuator_configs import (
+    ActuatorBaseCfg,
+    ActuatorNetLSTMCfg,
+    ActuatorNetMLPCfg,
+    DCMotorCfg,
+    DelayedPDActuatorCfg,
+    IdealPDActuatorCfg,
+    ImplicitActuatorCfg,
+    RemotizedPDActuatorCfg,
+)
+from tensorphys_assets.actuators import (
+    ActuatorCollection,
+    ActuatorNetLSTM,
+    ActuatorNetMLP,
+    DCMotor,
+    DelayedPDActuator,
+    IdealPDActuator,
+    ImplicitActuator,
+    RemotizedPDActuator,
+)
+from tensorphys_assets.articulation import Articulation
+from tensorphys_assets.articulation_data import ArticulationData
+from tensorphys_assets.configs import (
+    ArticulationCfg,
+    AssetBaseCfg,
+    DeformableObjectCfg,
+    RigidObjectCfg,
+    RigidObjectCollectionCfg,
+)
+from tensorphys_assets.errors import (
+    AssetError,
+    ConfigurationError,
+    NotReadyError,
+    PrimError,
+    UnavailableError,
+)
+from tensorphys_assets.interface import Member, interface, missing_members
+from tensorphys_assets.ordering import ArticulationNameMap
+from tensorphys_assets.proxy import ProxyArray
+from tensorphys_assets.rigid_object import RigidObject
+from tensorphys_assets.rigid_object_collection import RigidObjectCollection
+from tensorphys_assets.rigid_object_collection_data import RigidObjectCollectionData
+from tensorphys_assets.rigid_object_data import RigidObjectData
+from tensorphys_assets.scene import AssetScene
+from tensorphys_assets.wrench import WrenchComposer
+
+__all__ = [
+    "ActuatorBaseCfg",
+    "ActuatorCollection",
+    "ActuatorNetLSTM",
+    "ActuatorNetLSTMCfg",
+    "ActuatorNetMLP",
+    "ActuatorNetMLPCfg",
+    "Articulation",
+    "ArticulationCfg",
+    "ArticulationData",
+    "ArticulationNameMap",
+    "AssetBaseCfg",
+    "AssetError",
+    "AssetScene",
+    "ConfigurationError",
+    "DCMotor",
+    "DCMotorCfg",
+    "DeformableObjectCfg",
+    "DelayedPDActuator",
+    "DelayedPDActuatorCfg",
+    "IdealPDActuator",
+    "IdealPDActuatorCfg",
+    "ImplicitActuator",
+    "ImplicitActuatorCfg",
+    "Member",
+    "NotReadyError",
+    "PrimError",
+    "ProxyArray",
+    "RemotizedPDActuator",
+    "RemotizedPDActuatorCfg",
+    "RigidObject",
+    "RigidObjectCfg",
+    "RigidObjectCollection",
+    "RigidObjectCollectionCfg",
+    "RigidObjectCollectionData",
+    "RigidObjectData",
+    "UnavailableError",
+    "WrenchComposer",
+    "interface",
+    "missing_members",
+]

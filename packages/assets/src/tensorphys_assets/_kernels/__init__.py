@@ -1,0 +1,1 @@
+"""Warp kernels of this package."""

@@ -1,0 +1,404 @@
+"""Buffers that are filled when they are read: what data classes of assets are declared with.
+
+A :class:`Quantity` owns one array for as long as its data object lives. It is filled again when time has passed, or when
+something was written that it depends on, and only when it is read. What is written to the simulation is written into the
+array as well, so that a quantity never has to be fetched again because of a write to itself.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+import warp as wp
+
+from tensorphys_assets.dtypes import DTYPES, reinterpret, slice_elements
+from tensorphys_assets.proxy import ProxyArray
+
+__all__ = [
+    "AssetData",
+    "Column",
+    "FirstValue",
+    "Part",
+    "Quantity",
+    "Reshaped",
+    "Same",
+    "Slot",
+    "warn_deprecated",
+]
+
+STALE = -1.0
+
+
+def warn_deprecated(owner: Any, name: str, target: str) -> None:
+    """Warn that a member is deprecated and say what to use."""
+    warnings.warn(
+        f"{type(owner).__name__}.{name} is deprecated; use {target}", DeprecationWarning, stacklevel=3
+    )
+
+
+class _Described:
+    """Member of a data class that says what it is.
+
+    Args:
+        doc: Meaning.
+    """
+
+    name = ""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+
+class Quantity(_Described):
+    """A buffer.
+
+    Args:
+        doc: Meaning.
+        axes: Axes, one letter each (see :meth:`AssetData.size`), or numbers.
+        dtype: Name of the element type.
+        kernel: Kernel over all elements that fills it from the quantities that it reads.
+        reads: Quantities that are brought up to date before it, and whose change makes it stale.
+        follows: Quantities whose change makes it stale.
+        fill: What fills it instead of a kernel: called with the data object and the array.
+        source: Getter of the engine's view, without ``get_``, whose array it is.
+        static: Whether it does not change by itself: time does not make it stale.
+        constant: Whether nothing fills it but the user.
+        deprecated: What to use instead.
+    """
+
+    def __init__(
+        self,
+        doc: str,
+        *,
+        axes: str,
+        dtype: str,
+        kernel: Any = None,
+        reads: tuple[str, ...] = (),
+        follows: tuple[str, ...] = (),
+        fill: Callable[[Any, wp.array], None] | None = None,
+        source: str = "",
+        static: bool = False,
+        constant: bool = False,
+        deprecated: str = "",
+    ) -> None:
+        super().__init__(doc)
+        self.axes, self.dtype = axes, dtype
+        self.kernel, self.reads, self.follows, self.fill = kernel, reads, follows, fill
+        self.source, self.static, self.constant, self.deprecated = source, static, constant, deprecated
+
+    def __get__(self, data: Any, owner: type | None = None) -> Any:
+        if data is None:
+            return self
+        if self.deprecated:
+            warn_deprecated(data, self.name, self.deprecated)
+        return data.read(self.name)
+
+
+class Part(_Described):
+    """A part of each element of a quantity, over the same memory.
+
+    Args:
+        doc: Meaning.
+        whole: The quantity.
+        dtype: Name of the type of the part.
+        first: Number in the element where it begins.
+    """
+
+    def __init__(self, doc: str, whole: str, dtype: str, first: int) -> None:
+        super().__init__(doc)
+        self.whole, self.dtype, self.first = whole, dtype, first
+
+    def __get__(self, data: Any, owner: type | None = None) -> Any:
+        return self if data is None else data.read(self.name)
+
+    def view(self, data: AssetData, whole: wp.array) -> wp.array:
+        """The part of an array of the whole."""
+        return slice_elements(whole, DTYPES[self.dtype], self.first)
+
+
+class Column(_Described):
+    """One item of each row of a quantity, over the same memory.
+
+    Args:
+        doc: Meaning.
+        whole: The quantity.
+        place: What tells the item, given the data object.
+    """
+
+    def __init__(self, doc: str, whole: str, place: Callable[[Any], int]) -> None:
+        super().__init__(doc)
+        self.whole, self.place = whole, place
+
+    def __get__(self, data: Any, owner: type | None = None) -> Any:
+        return self if data is None else data.read(self.name)
+
+    def view(self, data: AssetData, whole: wp.array) -> wp.array:
+        """The items of an array of the whole."""
+        place = self.place(data)
+        view = wp.array(
+            ptr=whole.ptr + place * whole.strides[1],
+            dtype=whole.dtype,
+            shape=whole.shape[:1],
+            strides=whole.strides[:1],
+            device=whole.device,
+            copy=False,
+        )
+        view._owner = whole
+        return view
+
+
+class Reshaped(_Described):
+    """The array of a quantity in another shape.
+
+    Args:
+        doc: Meaning.
+        whole: The quantity.
+        axes: As of a :class:`Quantity`.
+        deprecated: Whether using it warns.
+    """
+
+    def __init__(self, doc: str, whole: str, axes: str, *, deprecated: bool = False) -> None:
+        super().__init__(doc)
+        self.whole, self.axes, self.deprecated = whole, axes, deprecated
+
+    def __get__(self, data: Any, owner: type | None = None) -> Any:
+        if data is None:
+            return self
+        if self.deprecated:
+            warn_deprecated(data, self.name, self.whole)
+        return data.read(self.name)
+
+    def view(self, data: AssetData, whole: wp.array) -> wp.array:
+        """The array of the whole in this shape."""
+        return reinterpret(whole, whole.dtype, data.shape(self.axes))
+
+
+class Same(_Described):
+    """Another name of a member.
+
+    Args:
+        target: The member.
+        deprecated: Whether using it warns.
+    """
+
+    def __init__(self, target: str, *, deprecated: bool = False) -> None:
+        super().__init__(f"Same as ``{target}``." + (" Deprecated." if deprecated else ""))
+        self.target, self.deprecated = target, deprecated
+
+    def __get__(self, data: Any, owner: type | None = None) -> Any:
+        if data is None:
+            return self
+        if self.deprecated:
+            warn_deprecated(data, self.name, self.target)
+        return data.resolve(self.target)
+
+
+class FirstValue(_Described):
+    """Copy of a quantity as it was at the first access; deprecated.
+
+    Args:
+        target: The quantity.
+    """
+
+    def __init__(self, target: str) -> None:
+        super().__init__(f"Copy of ``{target}`` as it was at the first access. Deprecated.")
+        self.target = target
+
+    def __get__(self, data: Any, owner: type | None = None) -> Any:
+        if data is None:
+            return self
+        warn_deprecated(data, self.name, f"a copy of {self.target}")
+        return data.first_value(self.name, self.target)
+
+
+class Slot:
+    """Array, proxy and time of a member that has memory."""
+
+    __slots__ = ("array", "fills", "launch", "proxy", "timestamp")
+
+    def __init__(self, array: wp.array) -> None:
+        self.array = array
+        self.proxy = ProxyArray(array)
+        self.timestamp = STALE
+        self.launch: Any = None
+        self.fills = 0
+
+
+class AssetData:
+    """Base of data classes: members declared in the class body, filled when they are read.
+
+    Args:
+        sizes: Length of each axis by its letter: N instances, B bodies, J joints, ...
+        device: Warp device.
+    """
+
+    _members: ClassVar[Mapping[str, _Described]] = {}
+    _dependants: ClassVar[Mapping[str, frozenset[str]]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        members: dict[str, _Described] = {}
+        for base in reversed(cls.__mro__):
+            members.update(
+                {name: value for name, value in vars(base).items() if isinstance(value, _Described)}
+            )
+        cls._members = members
+        cls._dependants = _closure(members)
+
+    def __init__(self, sizes: Mapping[str, int], device: Any) -> None:
+        self._sizes = dict(sizes)
+        self.device = str(device)
+        self._sim_timestamp = 0.0
+        self._slots: dict[str, Slot] = {}
+
+    def shape(self, axes: str) -> tuple[int, ...]:
+        """Lengths of axes; digits stand for themselves."""
+        return tuple(int(axis) if axis.isdigit() else self._sizes[axis] for axis in axes)
+
+    def update(self, dt: float) -> None:
+        """Let time pass: what is read next is fetched anew.
+
+        Args:
+            dt: Time since the last update [s].
+        """
+        self._sim_timestamp += dt
+
+    # Reading.
+
+    def read(self, name: str) -> Any:
+        """Bring a member up to date and return its proxy, the same object on each call."""
+        return self.refresh(name).proxy
+
+    def resolve(self, name: str) -> Any:
+        """What a member means, without warnings that it is deprecated."""
+        member = self._members[name]
+        if isinstance(member, Same):
+            return self.resolve(member.target)
+        if isinstance(member, FirstValue):
+            return self.first_value(name, member.target)
+        return self.read(name)
+
+    def array(self, name: str) -> wp.array:
+        """The array of a member, brought up to date."""
+        return self.refresh(name).array
+
+    def refresh(self, name: str) -> Slot:
+        """Bring a member up to date."""
+        member = self._members[name]
+        if isinstance(member, (Part, Column, Reshaped)):
+            whole = self.refresh(member.whole)
+            slot = self._slots.get(name)
+            if slot is None:
+                slot = self._slots[name] = Slot(member.view(self, whole.array))
+            return slot
+        assert isinstance(member, Quantity)
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._slots[name] = self._allocate(member)
+        if slot.timestamp < self._sim_timestamp:
+            for other in member.reads:
+                self.refresh(other)
+            self._fill(member, slot)
+            slot.fills += 1
+            slot.timestamp = math.inf if member.static or member.constant else self._sim_timestamp
+        return slot
+
+    def first_value(self, name: str, target: str) -> Any:
+        """The copy behind a :class:`FirstValue`."""
+        slot = self._slots.get(name)
+        if slot is None:
+            slot = self._slots[name] = Slot(wp.clone(self.resolve(target).warp))
+        return slot.proxy
+
+    def fill_count(self, name: str) -> int:
+        """How often a member was filled; for tests of laziness."""
+        slot = self._slots.get(name)
+        return slot.fills if slot else 0
+
+    def is_fresh(self, name: str) -> bool:
+        """Whether reading a quantity would fetch nothing."""
+        slot = self._slots.get(name)
+        return slot is not None and slot.timestamp >= self._sim_timestamp
+
+    # Writing.
+
+    def invalidate(self, names: Iterable[str], *, themselves: bool = False) -> None:
+        """Make what depends on quantities stale.
+
+        Args:
+            names: Quantities that were written.
+            themselves: Whether they are stale, too.
+        """
+        for name in names:
+            stale = self._dependants.get(name, frozenset())
+            for other in (name, *stale) if themselves else stale:
+                slot = self._slots.get(other)
+                if slot is not None:
+                    slot.timestamp = STALE
+
+    def invalidate_all(self) -> None:
+        """Make everything stale, as after writing to the engine past this object."""
+        for name, slot in self._slots.items():
+            member = self._members[name]
+            if isinstance(member, Quantity) and not member.constant:
+                slot.timestamp = STALE
+
+    # For subclasses.
+
+    def _allocate(self, member: Quantity) -> Slot:
+        return Slot(wp.zeros(self.shape(member.axes), dtype=DTYPES[member.dtype], device=self.device))
+
+    def _fill(self, member: Quantity, slot: Slot) -> None:
+        if member.fill is not None:
+            member.fill(self, slot.array)
+        elif member.kernel is not None and slot.array.size:
+            if slot.launch is None:
+                inputs = [_flat(self._slots[name].array) for name in member.reads]
+                slot.launch = wp.launch(
+                    member.kernel,
+                    slot.array.size,
+                    inputs,
+                    [_flat(slot.array)],
+                    device=self.device,
+                    record_cmd=True,
+                )
+                slot.launch._arrays = (inputs, slot.array)  # a recorded launch holds pointers only
+            slot.launch.launch()
+
+
+def _flat(array: wp.array) -> wp.array:
+    """One axis over the elements of an array."""
+    if array.ndim == 1 or array.size == 0:
+        return array if array.ndim == 1 else wp.empty(0, dtype=array.dtype, device=array.device)
+    return reinterpret(array, array.dtype, (array.size,))
+
+
+def _closure(members: Mapping[str, _Described]) -> dict[str, frozenset[str]]:
+    """Quantities that depend on each member, directly or not."""
+    direct: dict[str, set[str]] = {name: set() for name in members}
+    for name, member in members.items():
+        if isinstance(member, Quantity):
+            causes: tuple[str, ...] = (*member.reads, *member.follows)
+        elif isinstance(member, (Part, Column, Reshaped)):
+            causes = (member.whole,)
+        else:
+            continue
+        for cause in causes:
+            direct.setdefault(cause, set()).add(name)
+    closed = {}
+    for name in members:
+        found: set[str] = set()
+        pending = list(direct.get(name, ()))
+        while pending:
+            other = pending.pop()
+            if other not in found:
+                found.add(other)
+                pending += direct.get(other, ())
+        closed[name] = frozenset(found)
+    return closed
