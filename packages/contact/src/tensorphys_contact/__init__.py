@@ -32,6 +32,14 @@ from .overflow import Shortage, find_shortages, settle_overflow
 from .pair_search import BroadPhase, PairSearch
 from .pairs import candidate_pairs, replicate_pairs
 from .pipeline import collide
+from .point_obstacles import PointObstacles
+from .point_sets import (
+    PointContacts,
+    PointShapes,
+    collide_points,
+    create_point_contacts,
+    create_point_shapes,
+)
 from .queries import (
     QueryTree,
     RayHitLists,
@@ -46,6 +54,7 @@ from .sdf_shapes import SdfGeometry, cook_sdf, sdf_of_field
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
 from .sphere_sets import SphereSet, cook_spheres, fill_spheres
 from .swept import SweptPairs, create_swept_pairs, hold_swept
+from .surface_sets import SurfaceSet
 from .volumes import (
     NearestHits,
     QueryShapes,
@@ -78,6 +87,9 @@ __all__ = [
     "NearestHits",
     "PairError",
     "PairSearch",
+    "PointContacts",
+    "PointObstacles",
+    "PointShapes",
     "QueryShapes",
     "QueryTree",
     "RayHitLists",
@@ -87,6 +99,7 @@ __all__ = [
     "ShapeType",
     "Shortage",
     "SphereSet",
+    "SurfaceSet",
     "SweptPairs",
     "TriangleMesh",
     "UnsupportedPairError",
@@ -101,6 +114,7 @@ __all__ = [
     "cast_rays",
     "closest_points",
     "collide",
+    "collide_points",
     "cook_height_field",
     "cook_hull",
     "cook_mesh",
@@ -108,6 +122,8 @@ __all__ = [
     "cook_spheres",
     "create_contacts",
     "create_nearest_hits",
+    "create_point_contacts",
+    "create_point_shapes",
     "create_query_shapes",
     "create_query_tree",
     "create_ray_hit_lists",
