@@ -11,6 +11,7 @@ from tensorphys_dynamics import dof_axis, link_rest_pose
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.layout import Array
 from tensorphys_engine.numbering import Numbering
+from tensorphys_engine.template_plan import TemplatePlan
 from tensorphys_scene import JointType
 from tensorphys_spatial import quaternion_normalize, transform_identity
 
@@ -27,10 +28,21 @@ _LINK_COLUMNS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("max_linear_velocity", "bodies.max_linear_velocity", ()),
     ("max_angular_velocity", "bodies.max_angular_velocity", ()),
     ("max_depenetration_velocity", "bodies.max_depenetration_velocity", ()),
+    ("max_contact_impulse", "bodies.max_contact_impulse", ()),
+    ("surface_linear", "bodies.surface_velocity", (3,)),
+    ("surface_angular", "bodies.surface_angular_velocity", (3,)),
 )
 
 # A base has no body. It never moves, so only its frame counts.
-_BASE_COLUMNS: dict[str, float | Array] = {"mass": 1.0, "com": 0.0, "inertia": np.eye(3), "gravity": 0.0}
+_BASE_COLUMNS: dict[str, float | Array] = {
+    "mass": 1.0,
+    "com": 0.0,
+    "inertia": np.eye(3),
+    "gravity": 0.0,
+    "max_contact_impulse": np.inf,
+    "surface_linear": 0.0,
+    "surface_angular": 0.0,
+}
 
 _DOF_COLUMNS = (
     "armature",
@@ -79,6 +91,14 @@ def link_columns(numbering: Numbering) -> dict[str, Array]:
     }
     disabled = numbering.fill(links, "bodies.disable_gravity", "link_body", bool)
     columns["gravity"] = (~disabled).astype(np.float32)
+    local = numbering.fill(links, "bodies.surface_velocity_local", "link_body", bool)
+    columns["surface_local"] = local.astype(np.int32)
+    own = numbering.fill(links, "bodies.gyroscopic", "link_body", bool)
+    free = links.fill([_is_free(plan)[None] for plan in numbering.plans], bool)
+    columns["gyroscopic"] = (own | ~free).astype(np.int32)
+    floating = links.fill([_is_floating_root(plan)[None] for plan in numbering.plans], bool)
+    axes = numbering.fill(links, "bodies.locked_axes", "link_body", np.int32)
+    columns["locked_axes"] = np.where(floating, axes, 0).astype(np.int32)
     for name, value in _BASE_COLUMNS.items():
         columns[name][links.fill([plan.link_body[None] < 0 for plan in numbering.plans], bool)] = value
     # The mass of what never accelerates is not read; the model wants a positive one.
@@ -88,6 +108,44 @@ def link_columns(numbering: Numbering) -> dict[str, Array]:
         [_rest_poses(numbering, t) for t in range(len(numbering.plans))], np.float32, (7,)
     )
     return columns
+
+
+def _is_free(plan: TemplatePlan) -> npt.NDArray[np.bool_]:
+    """Whether each link is a free body, shape [links]."""
+    return np.asarray((plan.articulation_row[plan.link_articulation] < 0) & ~plan.link_immovable)
+
+
+def _is_floating_root(plan: TemplatePlan) -> npt.NDArray[np.bool_]:
+    """Whether each link is the root of a floating base, shape [links]."""
+    return np.asarray((plan.link_parent < 0) & ~plan.articulation_fixed[plan.link_articulation])
+
+
+def note_unbound_bodies(numbering: Numbering, findings: Findings) -> None:
+    """Report what bodies ask for that only free ones or floating roots have; environments of a template are alike."""
+    for template, (tables, plan) in enumerate(zip(numbering.scene.templates, numbering.plans, strict=True)):
+        users = numbering.links.members(template)
+        if not users.size:
+            continue
+        bodies, prefix = tables.bodies, numbering.scene.environments.path[int(users[0])]
+        simulated = plan.body_link >= 0
+        link = np.maximum(plan.body_link, 0)
+        held = plan.link_immovable[link] if link.size else np.zeros(0, bool)
+        free = _is_free(plan)[link] if link.size else np.zeros(0, bool)
+        floating = _is_floating_root(plan)[link] if link.size else np.zeros(0, bool)
+        belt = (bodies.surface_velocity != 0).any(axis=1) | (bodies.surface_angular_velocity != 0).any(axis=1)
+        for rows, text in (
+            (
+                simulated & ~bodies.gyroscopic & ~free & ~held,
+                "links of articulations feel their gyroscopic torque",
+            ),
+            (
+                simulated & (bodies.locked_axes != 0) & ~floating & ~held,
+                "world axes are locked for free bodies and floating roots alone",
+            ),
+            (~simulated & belt, "a body that is not simulated has no surface velocity"),
+        ):
+            for row in np.flatnonzero(rows):
+                findings.note(prefix + bodies.path[row], text)
 
 
 def _rest_poses(numbering: Numbering, template: int) -> Array:

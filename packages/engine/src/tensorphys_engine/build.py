@@ -12,8 +12,16 @@ import warp as wp
 
 import tensorphys_contact
 import tensorphys_dynamics
-from tensorphys_engine.bodies import InitialState, dof_columns, initial_state, link_columns, note_moved_roots
+from tensorphys_engine.bodies import (
+    InitialState,
+    dof_columns,
+    initial_state,
+    link_columns,
+    note_moved_roots,
+    note_unbound_bodies,
+)
 from tensorphys_engine.candidates import large_environments, shape_pairs
+from tensorphys_engine.constant_loads import SceneLoads, read_loads
 from tensorphys_engine.continuous import continuous_links, free_articulations, note_continuous
 from tensorphys_engine.findings import Findings, note_unused_columns
 from tensorphys_engine.joints import SceneJoints, build_joints
@@ -42,6 +50,7 @@ class BuiltScene:
             shapes, float32 on the device [m].
         large: 1 for environments in which each body has a margin of its own, int32 on the device.
         has_large: Whether there is one.
+        loads: Constant loads on bodies.
         continuous: Whether each link asks for continuous collision detection, shape [links].
         free_articulation: Articulation of each link that is a moving body without joints, else −1, shape [links].
     """
@@ -57,6 +66,7 @@ class BuiltScene:
     link_radius: Any
     large: Any
     has_large: bool
+    loads: SceneLoads
     continuous: npt.NDArray[np.bool_]
     free_articulation: npt.NDArray[np.int32]
 
@@ -78,6 +88,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
     shapes = shape_columns(numbering, findings, device=device)
     pairs = shape_pairs(numbering, findings)
     note_moved_roots(numbering, findings)
+    note_unbound_bodies(numbering, findings)
     note_unused_columns(scene, findings, [plan.joint_link >= 0 for plan in numbering.plans])
     model = tensorphys_dynamics.build_model(
         types=numbering.types,
@@ -92,6 +103,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
     joints = build_joints(numbering, model, initial.dof_position, findings)
     continuous = continuous_links(numbering)
     note_continuous(numbering, findings)
+    loads = read_loads(numbering)
     # Everything that may differ between environments has been read by now.
     numbering.columns.check_all_read()
     large = large_environments(numbering)
@@ -109,6 +121,7 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
         link_radius=wp.array(_link_radius(numbering, shapes), dtype=wp.float32, device=device),
         large=wp.array(large.astype(np.int32), dtype=wp.int32, device=device),
         has_large=bool(large.any()),
+        loads=loads,
         continuous=continuous,
         free_articulation=free_articulations(numbering),
     )

@@ -90,21 +90,10 @@ _NO_FRICTION = "friction of joints outside of articulation trees is not simulate
 
 # Columns of a scene that this version does not simulate: table, column, which values count, what is said.
 _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]], str], ...] = (
-    ("bodies", "max_contact_impulse", _finite, "the bound of contact impulses is not applied"),
-    ("bodies", "gyroscopic", _false, "gyroscopic torque cannot be switched off"),
-    ("bodies", "retain_forces", _nonzero, "external forces act for one step only"),
-    ("bodies", "locked_axes", _nonzero, "locked world axes are not applied"),
     ("bodies", "cfm_scale", _finite, "the scale of constraint force mixing is not applied"),
     ("bodies", "contact_slop_coefficient", _nonzero, "the slop of contacts is not applied"),
     ("bodies", "solve_contact", _false, "contacts cannot be reported without acting; they act"),
-    ("bodies", "surface_velocity", _nonzero, "surface velocities are not simulated"),
-    ("bodies", "surface_angular_velocity", _nonzero, "surface velocities are not simulated"),
-    ("body_forces", "enabled", _nonzero, "the constant load is not applied"),
     ("face_materials", "material", _any, "materials of faces are not used; the shape has one"),
-    ("shapes", "torsional_patch_radius", _nonzero, "torsional friction is not simulated"),
-    ("shapes", "min_torsional_patch_radius", _nonzero, "torsional friction is not simulated"),
-    ("materials", "compliant_stiffness", _nonzero, "compliant contact is not simulated; contacts are rigid"),
-    ("materials", "torsional_friction", _nonzero, "torsional friction is not simulated"),
     ("materials", "rolling_friction", _nonzero, "rolling friction is not simulated"),
     ("joints", "break_force", _finite, "joints of articulation trees do not break"),
     ("joints", "break_torque", _finite, "joints of articulation trees do not break"),

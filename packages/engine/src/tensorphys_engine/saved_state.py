@@ -19,6 +19,13 @@ _CONTACT_PARAMETERS = (
     "restitution",
     "friction_combine",
     "restitution_combine",
+    "damping_combine",
+    "stiffness",
+    "damping",
+    "spring_per_mass",
+    "patch_radius",
+    "least_patch_radius",
+    "torsional_friction",
     "contact_offset",
     "rest_offset",
 )

@@ -26,15 +26,19 @@ _LEAST_GRAVITY = 1.0  # [m/s²]
 _PLANE_OFFSET = 0.02  # [m]
 _SURFACES = (ShapeType.PLANE, ShapeType.TRIANGLE_MESH, ShapeType.HEIGHT_FIELD)
 
+# Field of the contact pipeline, column of the scene, value of a shape without a material.
 _MATERIAL_COLUMNS = (
-    "static_friction",
-    "dynamic_friction",
-    "restitution",
-    "friction_combine",
-    "restitution_combine",
+    ("static_friction", "static_friction", 0.5),
+    ("dynamic_friction", "dynamic_friction", 0.5),
+    ("restitution", "restitution", 0.0),
+    ("friction_combine", "friction_combine", float(CombineMode.AVERAGE)),
+    ("restitution_combine", "restitution_combine", float(CombineMode.AVERAGE)),
+    ("damping_combine", "damping_combine", float(CombineMode.AVERAGE)),
+    ("stiffness", "compliant_stiffness", 0.0),
+    ("damping", "compliant_damping", 0.0),
+    ("spring_per_mass", "compliant_acceleration", 0.0),
+    ("torsional_friction", "torsional_friction", 0.0),
 )
-# Of a shape without a material.
-_DEFAULT_MATERIAL = (0.5, 0.5, 0.0, float(CombineMode.AVERAGE), float(CombineMode.AVERAGE))
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,11 @@ def shape_columns(numbering: Numbering, findings: Findings, *, device: Any) -> S
             numbering, fill("contact_offset", np.float64), rest, kind, extent, findings
         ),
         rest_offset=rest,
-        materials=_materials(numbering),
+        materials=_materials(
+            numbering,
+            patch_radius=fill("torsional_patch_radius", np.float64),
+            least_patch_radius=fill("min_torsional_patch_radius", np.float64),
+        ),
         hulls=tuple(book.cooked),
         shape_mesh=surface,
         meshes=tuple(surfaces.cooked),
@@ -239,18 +247,18 @@ def shape_path(numbering: Numbering, shape: int) -> str:
     return scene.environments.path[environment] + scene.templates[template].shapes.path[row]
 
 
-def _materials(numbering: Numbering) -> Materials:
-    """Material values of each shape."""
-    values = {}
+def _materials(numbering: Numbering, **of_shapes: Array) -> Materials:
+    """Material values of each shape, with what shapes have of their own."""
+    values = dict(of_shapes)
     scene, layout = numbering.scene, numbering.shapes
-    for name, default in zip(_MATERIAL_COLUMNS, _DEFAULT_MATERIAL, strict=True):
+    for field, name, default in _MATERIAL_COLUMNS:
         parts = []
         for t, plan in enumerate(numbering.plans):
             material = scene.templates[t].shapes.material[plan.shape_row]
             parts.append(_pick(numbering.columns(t, f"materials.{name}"), material, default))
         material = scene.shared.shapes.material[numbering.shared_shape_row]
         shared = _pick(getattr(scene.shared.materials, name)[None], material, default)
-        values[name] = np.concatenate((layout.fill(parts, np.float64), shared[0]))
+        values[field] = np.concatenate((layout.fill(parts, np.float64), shared[0]))
     return Materials(**values)
 
 

@@ -19,6 +19,7 @@ from tensorphys_engine._kernels.offsets import effective_offsets, reaching_offse
 from tensorphys_engine.articulation_info import ArticulationInfo
 from tensorphys_engine.bodies import note_moved_links
 from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
+from tensorphys_engine.constant_loads import ConstantLoads
 from tensorphys_engine.contact_buffers import (
     allocate_contacts,
     grown_contacts,
@@ -142,6 +143,7 @@ class Simulation:
         self.sleep, starts_asleep = sleep_of_scene(
             built.numbering, self.model, self.state, self.control, findings, sleeping
         )
+        self._constant_loads = ConstantLoads(built.loads, self.model, self.state, self.control)
         counts = authored_counts(scene)
         default = _LARGE_SUBSTEPS if built.has_large else _DEFAULT_SUBSTEPS
         self.substeps = substeps or counts[0] or default
@@ -328,6 +330,7 @@ class Simulation:
     def _launch_step(self) -> None:
         for name, array in self._stepped.items() if self._start else ():
             wp.copy(self._start[name], array)
+        self._constant_loads.begin_step()
         aimed = self.solver.aim()
         wp.launch(
             motion_margin,
@@ -357,6 +360,7 @@ class Simulation:
         )
         self.loads.keep_start()
         self.solver.step()
+        self._constant_loads.end_step()
         if continuous is not None:
             continuous.hold()
         # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
@@ -367,6 +371,7 @@ class Simulation:
             collide += 5 + len(self.contact_model.family_pairs)
         if continuous is not None:
             collide += continuous.launch_count
+        collide += self._constant_loads.launch_count
         self.launch_count = 2 + aimed + collide + self.solver.launch_count
 
     def _reach(self) -> None:
