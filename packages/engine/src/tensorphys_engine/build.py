@@ -26,6 +26,7 @@ from tensorphys_engine.continuous import continuous_links, free_articulations, n
 from tensorphys_engine.findings import Findings, note_unused_columns
 from tensorphys_engine.joints import SceneJoints, build_joints
 from tensorphys_engine.numbering import Numbering, number_scene
+from tensorphys_engine.particle_plan import ParticlePlan, plan_particles
 from tensorphys_engine.shapes import ShapeColumns, shape_columns
 from tensorphys_scene import Scene
 
@@ -53,6 +54,8 @@ class BuiltScene:
         loads: Constant loads on bodies.
         continuous: Whether each link asks for continuous collision detection, shape [links].
         free_articulation: Articulation of each link that is a moving body without joints, else −1, shape [links].
+        particle_plan: Particle systems.
+        shape_sdf, sdfs: Signed distance field of each shape, −1 for none, and the fields.
     """
 
     numbering: Numbering
@@ -69,6 +72,9 @@ class BuiltScene:
     loads: SceneLoads
     continuous: npt.NDArray[np.bool_]
     free_articulation: npt.NDArray[np.int32]
+    particle_plan: ParticlePlan
+    shape_sdf: Any
+    sdfs: Any
 
 
 def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
@@ -124,6 +130,9 @@ def build_scene(scene: Scene, findings: Findings, *, device: Any) -> BuiltScene:
         loads=loads,
         continuous=continuous,
         free_articulation=free_articulations(numbering),
+        particle_plan=plan_particles(scene, findings),
+        shape_sdf=shapes.shape_sdf,
+        sdfs=shapes.sdfs,
     )
 
 

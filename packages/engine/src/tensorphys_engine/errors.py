@@ -34,3 +34,11 @@ class ContactOverflowError(EngineError, RuntimeError):
 
 class ContactOverflowWarning(UserWarning):
     """More contacts than the buffers hold; the deepest were kept."""
+
+
+class ParticleOverflowError(EngineError, RuntimeError):
+    """A particle had more neighbours, or touched more shapes, than are kept."""
+
+
+class ParticleOverflowWarning(UserWarning):
+    """A particle had more neighbours, or touched more shapes, than are kept; the others were passed by."""

@@ -183,12 +183,14 @@ def note_unused_columns(
 
 
 def _omit_soft(template: Template, prefix: str, findings: Findings) -> None:
-    """Deformables and particles are not simulated; materials alone are no loss."""
-    materials = (SoftKind.MATERIAL, SoftKind.PARTICLE_MATERIAL)
+    """Curves and filters of deformables are not simulated."""
+    simulated = (SoftKind.MATERIAL, SoftKind.PARTICLE_MATERIAL, SoftKind.PARTICLE_SYSTEM)
+    simulated += (SoftKind.PARTICLE_SET, SoftKind.PARTICLE_CLOTH, SoftKind.ATTACHMENT)
+    simulated += (SoftKind.VOLUME_BODY, SoftKind.SURFACE_BODY, SoftKind.GEOMETRY)
     for path, kind in zip(template.soft_prims.path, template.soft_prims.kind.tolist(), strict=True):
-        if kind not in materials:
-            text = f"deformables and particles are not simulated; left out: {SoftKind(kind).name.lower()}"
-            findings.omit("deformables and particles, left out", prefix + path, text)
+        if kind not in simulated:
+            text = f"{SoftKind(kind).name.lower()} of deformables is not simulated; left out"
+            findings.omit("deformables, left out", prefix + path, text)
 
 
 def _note_template(

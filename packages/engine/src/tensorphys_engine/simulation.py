@@ -13,7 +13,7 @@ import warp as wp
 
 import tensorphys_contact
 from tensorphys_contact import Contacts
-from tensorphys_dynamics import Control, Solver, State, StepLoads
+from tensorphys_dynamics import Control, LinkEnds, Solver, State, StepLoads
 from tensorphys_engine._kernels.margins import motion_margin
 from tensorphys_engine._kernels.offsets import effective_offsets, reaching_offsets
 from tensorphys_engine.articulation_info import ArticulationInfo
@@ -28,11 +28,13 @@ from tensorphys_engine.contact_buffers import (
     overflow_text,
 )
 from tensorphys_engine.continuous import continuous_collision
+from tensorphys_engine.coupling import Coupled, SceneCoupling
 from tensorphys_engine.directory import Directory, Entity
 from tensorphys_engine.errors import ContactOverflowError, ContactOverflowWarning, StepError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.joint_events import JointBreak, JointEvents
 from tensorphys_engine.name_tree import SceneTree
+from tensorphys_engine.particles import scene_particles
 from tensorphys_engine.saved_state import (
     SavedState,
     check_match,
@@ -42,6 +44,7 @@ from tensorphys_engine.saved_state import (
     state_arrays,
 )
 from tensorphys_engine.sleeping import sleep_of_scene
+from tensorphys_engine.soft_scene import has_deformables, scene_soft
 from tensorphys_scene import Scene
 
 OnOverflow = Literal["grow", "raise", "warn"]
@@ -77,6 +80,8 @@ class Simulation:
         joints: Joints outside of trees, couplings and tendons; ``joints.model`` has their parameters.
         state, control: State and inputs of the dynamics.
         sleep: Which articulations sleep; None where nothing ever does.
+        particles: Particles; None where there are none.
+        soft: Deformables; None where there are none.
         solver: Solver; holds the contact impulses of the last step.
         loads: Accelerations of links and loads of joints in the last step.
         contact_model: Shapes, materials and candidate pairs; materials and rest offsets may be written.
@@ -88,7 +93,7 @@ class Simulation:
         substeps, velocity_passes: Counts of a step.
         step_count: Steps since the start.
         time: Simulated time [s].
-        launch_count: Kernel launches of one step.
+        launch_count: Kernel launches of one step, without those of particles and deformables.
     """
 
     def __init__(
@@ -153,6 +158,9 @@ class Simulation:
         self._on_overflow: OnOverflow = on_overflow
         self._strict = self.device.is_cpu if strict is None else strict
         self._asks_continuous = (built.continuous, built.free_articulation, built.numbering.links.environment)
+        self._coupled: list[Coupled] = []
+        is_coupled = bool(built.particle_plan.systems) or has_deformables(scene)
+        self._path: Literal["auto", "generic"] = "generic" if is_coupled else "auto"
         contacts = allocate_contacts(self.contact_model, self.model.max_chain, contact_budget)
         self._use_contacts(contacts, built.bounce_threshold)
         self._environment_link = built.environment_link
@@ -162,6 +170,15 @@ class Simulation:
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
         self._use_graph = use_graph
         self._write_initial(built)
+        self.particles = scene_particles(built, self.state.link_pose)
+        if self.particles is not None:
+            self._coupled.append(self.particles)
+        self.soft = scene_soft(built, self.state.link_pose, findings)
+        if self.soft is not None:
+            self._coupled.append(self.soft.coupling)
+        # Sorting, and trees that follow what moves, are no launches, which is all that a graph of the CPU holds.
+        self._use_graph = use_graph and (self.device.is_cuda or not self._coupled)
+        self._couple()
         self.joints.rest_where_it_starts(self.state.link_pose.numpy())
         self._joint_events = JointEvents(scene, self.joints.model, self.joints.loose)
         note_moved_links(built.numbering, self.state.link_pose.numpy(), findings)
@@ -186,8 +203,10 @@ class Simulation:
             velocity_passes=self.velocity_passes,
             time_step=self._dt,
             bounce_threshold=bounce_threshold,
+            path=self._path,
         )
         self.loads = StepLoads(self.solver)
+        self._couple()
         self._continuous = continuous_collision(
             *self._asks_continuous,
             model=self.model,
@@ -204,6 +223,14 @@ class Simulation:
         # On the CPU this is the memory of the array itself.
         self._overflow_view = contacts.overflow.numpy() if self.device.is_cpu else None
 
+    def _couple(self) -> None:
+        """Have the solver exchange impulses with all that is no link."""
+        self._coupling: SceneCoupling | None = None
+        if self._coupled:
+            ends = LinkEnds(self.solver)
+            self._coupling = SceneCoupling(ends, self._coupled, self.solver.time_step, self.substeps)
+            self.loads = StepLoads(self.solver, ends=ends)
+
     @property
     def _stepped(self) -> dict[str, Any]:
         """Arrays that a step changes and the next one reads."""
@@ -211,11 +238,18 @@ class Simulation:
 
     @property
     def _state_arrays(self) -> dict[str, Any]:
-        return state_arrays(self.state, self.control, self.joints.model, self.sleep)
+        arrays = state_arrays(self.state, self.control, self.joints.model, self.sleep)
+        for part in (self.particles, self.soft):
+            if part is not None:
+                arrays |= part.state_arrays()
+        return arrays
 
     @property
     def _parameters(self) -> dict[str, Any]:
         arrays = parameter_arrays(self.model, self.contact_model, self.solver)
+        for part in (self.particles, self.soft):
+            if part is not None:
+                arrays |= part.parameter_arrays()
         return arrays | {"shape_given_contact_offset": self.contact_offset}
 
     def _write_initial(self, built: BuiltScene) -> None:
@@ -359,7 +393,7 @@ class Simulation:
             swept=None if continuous is None else continuous.swept,
         )
         self.loads.keep_start()
-        self.solver.step()
+        self.solver.step(self._coupling)
         self._constant_loads.end_step()
         if continuous is not None:
             continuous.hold()
@@ -403,9 +437,12 @@ class Simulation:
 
         Raises:
             ContactOverflowError: If so and ``on_overflow`` is ``"raise"``.
+            ParticleOverflowError: Likewise, if a particle had more neighbours than it keeps.
         """
         if self._has_overflow():
             self._handle_overflow()
+        if self.particles is not None:
+            self.particles.check_overflow(self._on_overflow)
 
     def _handle_overflow(self) -> None:
         text = overflow_text(self.contact_model, self.contacts, self.scene.environments.path)
@@ -554,6 +591,8 @@ class Simulation:
 
     def _forget_contacts(self) -> None:
         self.contacts.count.zero_()
+        if self.soft is not None:
+            self.soft.forget_reports()
         self.solver.contact_impulse.zero_()
         self.solver.contact_normal_impulse.zero_()
         self.loads.forget()
