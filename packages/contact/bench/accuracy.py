@@ -1,10 +1,12 @@
 """Errors of the contacts of convex pairs, in every regime, against float64 enclosures and coal.
 
     python bench/accuracy.py --count 100
+    python bench/accuracy.py --count 24 --surfaces
 
 Prints a table: worst error of the depth / of the normal of each pair type, in what is allowed: 1e-4
 of the smaller shape's size and four float32 spacings of the larger one's, for the angle over the
 smaller size. In brackets the pairs whose direction is not unique, of which the depth alone counts.
+With ``--surfaces`` convex shapes against triangle meshes and height fields.
 Needs the extra ``peers``.
 """
 
@@ -13,7 +15,10 @@ from __future__ import annotations
 import argparse
 import itertools
 
-from tensorphys_contact.shapes import CONVEX_SHAPES
+import numpy as np
+
+from tensorphys_contact.shapes import CONVEX_SHAPES, MESH_SHAPES
+from tensorphys_contact.testing.mesh_scenes import MESH_REGIMES, mesh_errors, random_mesh_pairs
 from tensorphys_contact.testing.pair_scenes import REGIMES, pair_errors, random_pairs
 
 
@@ -24,7 +29,11 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--device", default="cpu")
     options.add_argument("--regimes", nargs="*", default=list(REGIMES))
+    options.add_argument("--surfaces", action="store_true")
     chosen = options.parse_args()
+    if chosen.surfaces:
+        print_surfaces(chosen.count, chosen.seed, chosen.device)
+        return
     print("| pair | " + " | ".join(chosen.regimes) + " |")
     print("|---" * (1 + len(chosen.regimes)) + "|")
     for kinds in itertools.combinations_with_replacement(CONVEX_SHAPES, 2):
@@ -35,6 +44,23 @@ def main() -> None:
             cell += f" [{found.shared}]" if found.shared else ""
             cells.append(cell + (f", {found.missed} missed" if found.missed else ""))
         names = " – ".join(k.name.lower().replace("convex_", "") for k in kinds)
+        print(f"| {names} | " + " | ".join(cells) + " |", flush=True)
+
+
+def print_surfaces(count: int, seed: int, device: str) -> None:
+    """Print the table of convex shapes against surfaces."""
+    print("| pair | " + " | ".join(MESH_REGIMES) + " |")
+    print("|---" * (1 + len(MESH_REGIMES)) + "|")
+    for surface, kind in itertools.product(MESH_SHAPES, CONVEX_SHAPES):
+        cells = []
+        for regime in MESH_REGIMES:
+            found, deeper = mesh_errors(random_mesh_pairs(kind, surface, regime, count, seed), device)
+            cell = f"{found.depth:.2f} / {found.normal:.2f}"
+            cell += f" [{found.shared}]" if found.shared else ""
+            out = int((np.abs(deeper) > 1.0).sum())
+            cell += f", {out} out" if out else ""
+            cells.append(cell + (f", {found.missed} missed" if found.missed else ""))
+        names = " – ".join(k.name.lower().replace("convex_", "").replace("_", " ") for k in (kind, surface))
         print(f"| {names} | " + " | ".join(cells) + " |", flush=True)
 
 

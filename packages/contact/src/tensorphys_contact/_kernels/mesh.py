@@ -8,11 +8,11 @@ out of needs none of its own.
 import warp as wp
 
 from .convex import convex_of
-from .convex_pair import ON_OTHER, WITNESS
+from .convex_pair import ON_OTHER, ROUNDING, WITNESS, separation_along
 from .gather import pair_rotation, relative_frame, spheres_apart, store_point
-from .mesh_points import keep_point, reduce_points, sort_by_name
+from .mesh_points import ALIKE, keep_point, reduce_points, sort_by_name
 from .mesh_triangle import PATCH, SIDEWAYS, patch_point, triangle_points
-from .support import Convex, core_radius, support
+from .support import TRIANGLE, Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -73,7 +73,6 @@ def gather_points(
     depth = float(0.0)
     outward = bool(False)
     apart = bool(False)
-    band = 1.0e-4 * radius
     count = int(0)
     known = int(0)
     again = bool(False)
@@ -132,11 +131,14 @@ def gather_points(
                             patch[patch_count + k] = base + corner[k] - t
                     patch_count += 3
                 # Sideways out of one triangle, and out of all in another way than by its face.
-                elsewhere = sweep == 1 and outward and wp.dot(way, face) < SIDEWAYS
+                elsewhere = sweep == 1 and state == 2 and outward
+                if elsewhere and wp.max(names) >= 0:
+                    elsewhere = wp.dot(way, face) < SIDEWAYS
+                apart = apart or elsewhere
+                size = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
+                band = wp.max(1.0e-4 * wp.min(radius, size), ROUNDING * (radius + size))
                 for k in range(4):
-                    if names[k] >= 0 and elsewhere:
-                        apart = True
-                    elif names[k] >= 0:
+                    if names[k] >= 0 and not elsewhere:
                         p = wp.vec4(
                             points[k, 0] + base[0],
                             points[k, 1] + base[1],
@@ -156,8 +158,55 @@ def gather_points(
                         )
     if apart:
         p = wp.vec4(at[0] + t[0], at[1] + t[1], at[2] + t[2], depth)
-        count = keep_point(count, p, way, patch_name, room, band, point_out, normal_out, name_out)
+        count = keep_point(count, p, way, patch_name, room, 0.0, point_out, normal_out, name_out)
     return count
+
+
+@wp.func
+def drop_explained(
+    mesh_id: wp.uint64,
+    o: Convex,
+    hull_vertex: wp.array[wp.vec3],
+    r: wp.mat33,
+    t: wp.vec3,
+    band: float,
+    count: int,
+    point_out: wp.array[wp.vec4],
+    normal_out: wp.array[wp.vec3],
+    name_out: wp.array[wp.int32],
+) -> int:
+    """Leave out contacts of triangles that a shallower contact along another way pushes the shape out of, too.
+
+    Returns:
+        The new number of contacts, in the same order.
+    """
+    mesh = wp.mesh_get(mesh_id)
+    corner = wp.zeros(shape=(3,), dtype=wp.vec3)
+    keeps = wp.zeros(shape=(64,), dtype=wp.int32)
+    f = Convex()
+    f.kind = TRIANGLE
+    f.first_vertex = 0
+    f.last_vertex = 3
+    for k in range(count):
+        triangle = (name_out[k] >> 11) & 0xFFFFF
+        depth = point_out[k][3]
+        keeps[k] = 1
+        for e in range(count):
+            other = point_out[e][3]
+            if other <= 0.0 and other > depth + band and wp.dot(normal_out[e], normal_out[k]) < ALIKE:
+                base = mesh.points[mesh.indices[3 * triangle]]
+                corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
+                corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+                if separation_along(f, o, corner, hull_vertex, r, t - base, normal_out[e]) >= other - band:
+                    keeps[k] = 0
+    total = int(0)
+    for k in range(count):
+        if keeps[k] == 1:
+            point_out[total] = point_out[k]
+            normal_out[total] = normal_out[k]
+            name_out[total] = name_out[k]
+            total += 1
+    return total
 
 
 @wp.kernel
@@ -212,7 +261,7 @@ def collide_meshes(
     point = wp.zeros(shape=(64,), dtype=wp.vec4)
     normal = wp.zeros(shape=(64,), dtype=wp.vec3)
     name = wp.zeros(shape=(64,), dtype=wp.int32)
-    band = 1.0e-4 * radius
+    band = 1.0e-4 * wp.min(radius, shape_radius[f])
     count = gather_points(
         shape_mesh[f],
         shape_fold[f],
@@ -232,6 +281,7 @@ def collide_meshes(
         normal,
         name,
     )
+    count = drop_explained(shape_mesh[f], o, hull_vertex, r, t, band, count, point, normal, name)
     # The order in which triangles are met is that of the tree; names are not.
     sort_by_name(count, point, normal, name)
     count = reduce_points(count, room, band, point, normal, name)

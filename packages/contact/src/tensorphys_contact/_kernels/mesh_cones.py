@@ -75,6 +75,48 @@ def tops_star(
 
 
 @wp.func
+def over_flat(
+    p: wp.vec3,
+    m: wp.vec3,
+    tolerance: float,
+    mesh_id: wp.uint64,
+    triangle_neighbour: wp.array[wp.vec3i],
+    first: int,
+    triangle: int,
+) -> bool:
+    """True where the flat part of the surface that a triangle belongs to reaches over a point.
+
+    Args:
+        p: Point relative to the first corner of the triangle.
+        m: Normal of the triangle.
+        tolerance: How far over its border counts as over it [length].
+    """
+    mesh = wp.mesh_get(mesh_id)
+    base = mesh.points[mesh.indices[3 * triangle]]
+    at = int(triangle)
+    for _step in range(MOST_STAR):
+        worst = float(tolerance)
+        side = int(-1)
+        for k in range(3):
+            a = mesh.points[mesh.indices[3 * at + k]] - base
+            e = (mesh.points[mesh.indices[3 * at + (k + 1) % 3]] - base) - a
+            over = wp.dot(wp.normalize(wp.cross(e, m)), p - a)
+            if over > worst:
+                worst = over
+                side = k
+        if side < 0:
+            return True
+        at = triangle_neighbour[first + at][side]
+        if at < 0:
+            return False
+        a = mesh.points[mesh.indices[3 * at]]
+        n = wp.cross(mesh.points[mesh.indices[3 * at + 1]] - a, mesh.points[mesh.indices[3 * at + 2]] - a)
+        if wp.length(wp.cross(wp.normalize(n), m)) > LEAN or wp.dot(n, m) < 0.0:
+            return False
+    return False
+
+
+@wp.func
 def leans_out(
     n: wp.vec3,
     m: wp.vec3,

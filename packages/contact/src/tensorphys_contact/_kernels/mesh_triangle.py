@@ -17,7 +17,7 @@ from .convex_pair import (
     separation_along,
 )
 from .faces import outside
-from .mesh_cones import LEAN, leans_out, tops_star
+from .mesh_cones import LEAN, leans_out, over_flat, tops_star
 from .support import TRIANGLE, Convex, core_radius, support, support_piece
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
@@ -66,7 +66,7 @@ def triangle_points(
     triangle: int,
     limit: float,
     radius: float,
-    sideways: bool,
+    second: bool,
     known: int,
     point: wp.array[wp.vec4],
     normal_of: wp.array[wp.vec3],
@@ -74,13 +74,13 @@ def triangle_points(
     """Manifold of one triangle, relative to its first corner; as ``convex_manifold``.
 
     Args:
-        sideways: Whether to give the contacts of a triangle that the shape crosses and would leave
+        second: Whether to give the contacts of a triangle that the shape crosses and would leave
             sideways, unless one of the first ``known`` of ``point`` and ``normal_of`` explains it,
             or those of other triangles.
 
     Returns:
-        As :func:`convex_manifold`, and 1 where the shape crosses the triangle, 2 where that has
-        contacts of the other sort.
+        As :func:`convex_manifold`, and 1 where the shape crosses the triangle, 2 where that asks for
+        a second look, or in the second one nothing explains it.
     """
     state = int(0)
     points = wp.mat44()
@@ -111,6 +111,7 @@ def triangle_points(
     if crosses:
         state = 1
     own = bool(True)
+    leaves = bool(False)
     beside = bool(False)
     # The face's own normal where it separates as well, or where the difference is rounding.
     alike = wp.dot(n, m)
@@ -120,6 +121,7 @@ def triangle_points(
         # A shape apart from this triangle is nearer to a neighbour. One that crosses it is pushed
         # out through its face where it lies over it.
         found = crosses
+        leaves = crosses
         beside = alike < SIDEWAYS
         n = m
     else:
@@ -129,12 +131,13 @@ def triangle_points(
         separation = height
         p_f = t + r * support(o, vertex_o, -back) - m * (core_radius(o) + height)
         own = outside(p_f, m, 1.0, 3, corner) > ROUNDING * extent
-    if found and beside != sideways:
-        if beside:
-            state = 2
+        if own and crosses:
+            # A shape that crosses the surface here may be deepest under the same flat part beside.
+            own = not over_flat(p_f, m, ROUNDING * extent, mesh_id, triangle_neighbour, first, triangle)
+    if second:
+        found = leaves and not is_explained(f, o, corner, vertex_o, r, t, band, known, point, normal_of)
+    elif leaves and beside:
         found = False
-    elif found and beside:
-        found = not is_explained(f, o, corner, vertex_o, r, t, band, known, point, normal_of)
     if found:
         points, names, normal, last = manifold_along(
             f,
@@ -155,6 +158,11 @@ def triangle_points(
         )
         if own and names[3] == WITNESS:
             names[3] = -1
+    empty = wp.max(names) < 0
+    if leaves and (beside or empty) and (found or not second):
+        state = 2
+    elif second:
+        names = wp.vec4i(-1, -1, -1, -1)
     return points, names, normal, last, state
 
 
@@ -193,13 +201,15 @@ def patch_point(
         f.first_vertex = 0
         f.last_vertex = count
         longest = float(0.0)
+        toward = wp.vec3()
         for k in range(count):
             longest = wp.max(longest, wp.length(patch[k]))
+            if k % 3 == 0:
+                toward += wp.cross(patch[k + 1] - patch[k], patch[k + 2] - patch[k])
         n, separation, at, _blur = separate(
             f, o, patch, vertex_o, r, wp.vec3(), limit, wp.min(radius, longest), radius + longest
         )
         top = support_piece(f, patch, n)
-        outward = separation <= 0.0 and tops_star(
-            mesh_id, triangle_neighbour, first, patch_of[top // 3], top % 3, n
-        )
+        outward = separation <= 0.0 and wp.dot(n, toward) > 0.0
+        outward = outward and tops_star(mesh_id, triangle_neighbour, first, patch_of[top // 3], top % 3, n)
     return n, at, separation, outward

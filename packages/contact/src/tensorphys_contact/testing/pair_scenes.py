@@ -138,7 +138,7 @@ def random_pairs(kinds: tuple[ShapeType, ShapeType], regime: str, count: int, se
     pose[..., 3:] /= np.linalg.norm(pose[..., 3:], axis=-1, keepdims=True)
     scene = PairScene(kinds, size.astype(np.float32), pose.astype(np.float32), [cook_hull(p) for p in points])
     for k in range(count):
-        pose[k, 1, :3] = _placement(*scene.solids(k), regime, k, rng)
+        pose[k, 1, :3] = placement(*scene.solids(k), regime, k, rng)
     if regime == "far":
         place = rng.normal(size=(count, 1, 3))
         pose[..., :3] += 1e4 * place / np.linalg.norm(place, axis=-1, keepdims=True)
@@ -155,7 +155,8 @@ def _quarter_turned(q: Vector, rng: np.random.Generator) -> Vector:
     return result
 
 
-def _placement(first: Solid, second: Solid, regime: str, k: int, rng: np.random.Generator) -> Vector:
+def placement(first: Solid, second: Solid, regime: str, k: int, rng: np.random.Generator) -> Vector:
+    """Place of the second shape where it touches the first one, or is moved apart or together."""
     n = rng.normal(size=3)
     if regime == "degenerate" and k % 2:
         n = first.rotation[:, int(rng.integers(0, 3))].copy()
@@ -232,23 +233,33 @@ def angle_between(a: Vector, b: Vector) -> float:
 
 def _judge(a: Solid, b: Solid, least: float, way: Vector, offset: float, seed: int) -> PairErrors | None:
     small, large = sorted((diameter(a), diameter(b)))
-    spacings = _SPACINGS * float(np.spacing(np.float32(large)))
-    allowed = _DEPTH_TOLERANCE * small + spacings
+    allowed = allowed_error(small, large)
     truth = _cheap_truth(a, b)
     if not np.isfinite(least):
         return None if truth.most > offset - allowed else PairErrors(0, 1, 0.0, 0.0, 0)
-    depth, angle = _error(truth, least, way)
+    depth, angle = error_of(truth, least, way)
     # Doubted truths are enclosed anew: coal gives up at times, or ends too early.
     if depth > allowed or angle > allowed / small:
         truth = _enclosed_truth(a, b, way, small)
-        depth, angle = _error(truth, least, way)
+        depth, angle = error_of(truth, least, way)
     shared = 0
-    if angle > allowed / small and _is_shared(a, b, truth, way, small, large, seed):
+    if angle > allowed / small and is_shared(a, b, truth, way, small, large, seed):
         shared, angle = 1, 0.0
     return PairErrors(1, 0, depth / allowed, angle * small / allowed, shared)
 
 
-def _error(truth: Truth, least: float, way: Vector) -> tuple[float, float]:
+def allowed_error(small: float, large: float) -> float:
+    """Allowed error of a depth, by the sizes of the smaller and the larger shape [length]."""
+    return _DEPTH_TOLERANCE * small + _SPACINGS * float(np.spacing(np.float32(large)))
+
+
+def as_good(small: float, large: float) -> float:
+    """Difference of two separations that does not tell which of two directions is the deeper [length]."""
+    return _SPACINGS * float(np.spacing(np.float32(large))) + 1e-5 * small
+
+
+def error_of(truth: Truth, least: float, way: Vector) -> tuple[float, float]:
+    """Errors of a separation [length] and of a normal [rad]."""
     return max(truth.least - least, least - truth.most, 0.0), angle_between(way, truth.normal)
 
 
@@ -266,14 +277,14 @@ def _enclosed_truth(a: Solid, b: Solid, way: Vector, small: float) -> Truth:
     return truth
 
 
-def _is_shared(a: Solid, b: Solid, truth: Truth, way: Vector, small: float, large: float, seed: int) -> bool:
+def is_shared(a: Solid, b: Solid, truth: Truth, way: Vector, small: float, large: float, seed: int) -> bool:
     """Whether rounding of the poses turns the true direction, or leaves another one as good."""
     spacing = float(np.spacing(np.float32(large)))
     loss = truth.most - reach_along(a, b, way)
     if loss < _UNTOLD * small:  # the enclosure itself does not tell the two apart
         return True
     another = angle_between(way, truth.normal) > 0.02 or large > 100.0 * small
-    if another and loss < _SPACINGS * spacing + 1e-5 * small:
+    if another and loss < as_good(small, large):
         return True
     allowed = _DEPTH_TOLERANCE + _SPACINGS * spacing / small
     rng = np.random.default_rng(seed)

@@ -118,6 +118,12 @@ def peer_separation(first: Solid, second: Solid) -> tuple[float, Vector]:
             points = coal.StdVec_Vec3s()
             for p in s.corners():
                 points.append(p)
+            if len(points) == 3:
+                # A flat convex body with two sides; the type of single triangles knows no distances.
+                sides = coal.StdVec_Triangle()
+                sides.append(coal.Triangle(0, 1, 2))
+                sides.append(coal.Triangle(0, 2, 1))
+                return coal.Convex(points, sides)
             return coal.ConvexBase.convexHull(points, False, "Qt")
         makers: dict[ShapeType, Any] = {
             ShapeType.SPHERE: lambda: coal.Sphere(r),
