@@ -18,7 +18,6 @@ from tensorphys.errors import (
     MissingPackageError,
     StageSelectionError,
     TensorApiError,
-    UnavailableError,
     ViewError,
 )
 from tensorphys.kinds import DofDriveType, DofMotion, DofType, JointType, ObjectType
@@ -61,7 +60,6 @@ __all__ = [
     "StageSelectionError",
     "TensorApi",
     "TensorApiError",
-    "UnavailableError",
     "ViewError",
     "acquire_tensor_api",
     "create_simulation_view",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tensorphys.absent import ARTICULATION_ABSENT
 from tensorphys.articulation_quantities import ArticulationQuantityView
 from tensorphys.errors import ViewError
 from tensorphys.fields import ARTICULATION_FIELDS
@@ -34,7 +33,6 @@ class ArticulationView(ArticulationQuantityView):
     """
 
     _fields: ClassVar[Mapping[str, Field]] = ARTICULATION_FIELDS
-    _absent: ClassVar[Mapping[str, str]] = ARTICULATION_ABSENT
 
     def __init__(self, core: Core, articulations: IntArray | None, layout: Layout | None) -> None:
         super().__init__(core, layout)

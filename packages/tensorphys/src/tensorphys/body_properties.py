@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
+from tensorphys.compliant_materials import CompliantMaterials
+from tensorphys.core import Core
 from tensorphys.properties import in_host_memory
+from tensorphys.rows import Layout
 from tensorphys.view import TensorView
 
 if TYPE_CHECKING:
@@ -22,6 +25,11 @@ class BodyPropertyView(TensorView):
     ``count, max_links`` for articulations; for rigid bodies it is ``count``, with an axis of length 1 behind it
     where an item is one number.
     """
+
+    def __init__(self, core: Core, layout: Layout | None) -> None:
+        super().__init__(core, layout)
+        if layout is not None:
+            self._compliant = CompliantMaterials(self._properties)
 
     # Masses.
 
@@ -118,8 +126,32 @@ class BodyPropertyView(TensorView):
         return self._get("material_properties")
 
     def set_material_properties(self, data: Any, indices: Any) -> None:
-        """Set materials of shapes; from then on they combine with others by the average."""
+        """Set materials of shapes; from then on they are rigid and combine with others by the average."""
         self._set("material_properties", data, indices)
+
+    def get_compliant_material_properties(self) -> tuple[Any, Any]:
+        """Springs of the contacts of shapes.
+
+        Returns:
+            Stiffness, infinite for a rigid shape, and damping [N/m, N s/m], shape [count, max_shapes, 2]; modes by which
+            stiffnesses (that of restitutions) and dampings combine with those of another compliant shape, uint8, the
+            same shape: 0 average, 1 min, 2 multiply, 3 max.
+        """
+        self._rows("get_compliant_material_properties")
+        return self._compliant.get()
+
+    def set_compliant_material_properties(self, data: Any, combination_data: Any, indices: Any) -> None:
+        """Set materials whose contacts are springs; they act from the next step on.
+
+        Args:
+            data: Static and dynamic friction, stiffness and damping [-, -, N/m, N s/m], shape
+                [count, max_shapes, 4]; a stiffness of 0 or infinity is a rigid shape.
+            combination_data: Modes of friction, restitution and damping, uint8, shape [count, max_shapes, 3].
+            indices: Rows.
+        """
+        self._rows("set_compliant_material_properties")
+        label = f"{type(self).__name__}.set_compliant_material_properties"
+        self._compliant.set(data, combination_data, indices, label)
 
     def get_contact_offsets(self) -> Any:
         """Distance below which a shape makes contacts [m], shape [count, max_shapes]."""

@@ -11,7 +11,6 @@ __all__ = [
     "MissingPackageError",
     "StageSelectionError",
     "TensorApiError",
-    "UnavailableError",
     "ViewError",
 ]
 
@@ -66,17 +65,3 @@ class MissingPackageError(TensorApiError, ImportError):
             f"{feature} needs the package {package}, which is not installed: {hint}", name=package
         )
         self.package = package
-
-
-class UnavailableError(TensorApiError, AttributeError):
-    """A member of the tensor API that this version does not have.
-
-    Attributes:
-        member: The member, such as ``ArticulationView.get_jacobians``.
-        area: What it waits for.
-    """
-
-    def __init__(self, member: str, area: str) -> None:
-        super().__init__(f"{member} is not in this version of tensorphys: it comes with {area}")
-        self.member = member
-        self.area = area

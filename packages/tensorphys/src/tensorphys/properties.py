@@ -61,7 +61,7 @@ class Properties:
 
     def get(self, field: Field) -> Any:
         """Fill the buffer of a field and return it; items that a row lacks stay zero."""
-        self._settle()
+        self.settle()
         values, host = self.buffer(field)
         slots = self._rows.layout.slots[field.slots]
         present = slots >= 0
@@ -71,26 +71,55 @@ class Properties:
 
     def set(self, field: Field, data: Any, indices: Any) -> None:
         """Write the selected rows of a field; of rows of one object the one that is named last wins."""
-        self._settle()
-        frontend, what = self._core.frontend, f"{self._label}.set_{field.name}"
-        slots = self._rows.layout.slots[field.slots]
+        self.settle()
+        what = f"{self._label}.set_{field.name}"
+        rows = self.selected(indices, what)
+        slots, values = self.taken(field, data, rows, f"{what}(data)")
+        if slots.size:
+            self._write(field, slots, values, what)
+            self.wake(rows)
+
+    def slots(self, name: str) -> Values:
+        """Places of the items of all rows in the arrays of a numbering, −1 where a row has none."""
+        return self._rows.layout.slots[name]
+
+    def selected(self, indices: Any, what: str) -> Values:
+        """Rows that a setter is to write."""
+        count = len(self._rows.layout.articulations)
+        given: Values = self._core.indices(in_host_memory(indices), count, "cpu", f"{what}(indices)").numpy()
+        return given
+
+    def wake(self, rows: Values) -> None:
+        """Have what sleeps in some rows feel what was written."""
+        self._core.simulation.wake_up(np.unique(self._rows.layout.articulations[rows]))
+
+    def taken(self, field: Field, data: Any, rows: Values, what: str) -> tuple[Values, Values]:
+        """Places of the items of the selected rows, and what was given for them.
+
+        Args:
+            field: What the data is.
+            data: Data for all rows.
+            rows: Selected rows.
+            what: Name of the data, for messages.
+
+        Returns:
+            Places, shape [items], and numbers, shape [items, width].
+        """
+        slots = self.slots(field.slots)
         shape = (*slots.shape, max(field.width, 1))
-        values = frontend.as_input(
+        values = self._core.frontend.as_input(
             in_host_memory(data),
             dtype=_DTYPES[field.dtype],
             element_count=math.prod(shape),
             device="cpu",
-            what=f"{what}(data)",
+            what=what,
             shape=shape,
         ).numpy()
-        rows = self._core.indices(in_host_memory(indices), len(slots), "cpu", f"{what}(indices)").numpy()
         slots, values = slots[rows], values[rows]
         present = slots >= 0
-        if present.any():
-            self._write(field, slots[present], values[present], what)
-            self._core.simulation.wake_up(np.unique(self._rows.layout.articulations[rows]))
+        return slots[present], values[present]
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Raise what earlier setters of device arrays found; the host waits for the device here anyway."""
         if not self._core.on_host:
             self._core.raise_faults(self._rows.selection, self._label)
@@ -99,23 +128,23 @@ class Properties:
     # Between the array of the model and rows of numbers, shape [items, width].
 
     def _read(self, field: Field, slots: Values) -> Values:
-        source = self._host(field.source)[slots].reshape(len(slots), -1)
+        source = self.host(field.source)[slots].reshape(len(slots), -1)
         if field.conversion == "bounded":
             return np.clip(source, -FLOAT_MAX, FLOAT_MAX)
         if field.conversion == "limits":
-            upper = self._host("model.dof_upper")[slots]
+            upper = self.host("model.dof_upper")[slots]
             return np.clip(np.stack((source[:, 0], upper), axis=1), -FLOAT_MAX, FLOAT_MAX)
         if field.conversion == "flag":
             return source == 0.0
         if field.conversion == "disabled":
             return source != 0
         if field.columns:
-            values = np.stack([self._host(name)[slots] for name in field.columns], axis=1)
+            values = np.stack([self.host(name)[slots] for name in field.columns], axis=1)
             return np.clip(values, -FLOAT_MAX, FLOAT_MAX)
         if field.conversion == "com":
             return np.concatenate((source, self._core.principal_rotation[slots]), axis=1)
         if field.conversion == "material":
-            return np.stack([self._host(f"contact_model.{name}")[slots] for name in _MATERIAL], axis=1)
+            return np.stack([self.host(f"contact_model.{name}")[slots] for name in _MATERIAL], axis=1)
         if field.conversion == "inverse":
             if field.width != 9:
                 return 1.0 / source
@@ -138,7 +167,7 @@ class Properties:
         elif field.conversion == "disabled":
             self._write_disabled(slots, values[:, 0], what)
         elif field.conversion == "flag":
-            self._store(field.source, slots, np.where(values[:, 0] != 0, 0.0, 1.0))
+            self.store(field.source, slots, np.where(values[:, 0] != 0, 0.0, 1.0))
         else:
             positive = field.name == "masses"
             good = (values > 0.0) & np.isfinite(values) if positive else values >= 0.0
@@ -147,12 +176,12 @@ class Properties:
             )
             if field.conversion == "bounded":
                 values = np.minimum(values, FLOAT_MAX)
-            self._store(field.source, slots, values[:, 0])
+            self.store(field.source, slots, values[:, 0])
 
     def _write_columns(self, field: Field, slots: Values, values: Values, what: str) -> None:
         self._require((values >= 0.0).all(axis=1), values, what, "no negative numbers")
         if field.conversion == "envelope":
-            has = self._host("model.dof_envelope")[slots] != 0
+            has = self.host("model.dof_envelope")[slots] != 0
             if not has.all():
                 self._core.warn(
                     "%s: %d degrees of freedom have no performance envelope; theirs are left as they are",
@@ -161,7 +190,7 @@ class Properties:
                 )
             slots, values = slots[has], values[has]
         for column, name in enumerate(field.columns):
-            self._store(name, slots, np.minimum(values[:, column], FLOAT_MAX))
+            self.store(name, slots, np.minimum(values[:, column], FLOAT_MAX))
 
     def _write_disabled(self, slots: Values, flags: Values, what: str) -> None:
         core = self._core
@@ -172,8 +201,8 @@ class Properties:
                 "%s: %d bodies are links of articulations, which stay in the simulation", what, (~alone).sum()
             )
         slots, flags = slots[alone], (flags[alone] != 0).astype(np.int32)
-        changed = self._host("model.link_disabled")[slots] != flags
-        self._store("model.link_disabled", slots, flags)
+        changed = self.host("model.link_disabled")[slots] != flags
+        self.store("model.link_disabled", slots, flags)
         core.simulation.apply_disabled()
         if changed.any():
             # Nothing of what moved or touched it before is of use to a body that comes back.
@@ -189,8 +218,8 @@ class Properties:
                 (~limited).sum(),
             )
         bounded = np.clip(values, -FLOAT_MAX, FLOAT_MAX)
-        self._store("model.dof_lower", slots[limited], bounded[limited, 0])
-        self._store("model.dof_upper", slots[limited], bounded[limited, 1])
+        self.store("model.dof_lower", slots[limited], bounded[limited, 0])
+        self.store("model.dof_upper", slots[limited], bounded[limited, 1])
 
     def _write_coms(self, slots: Values, values: Values, what: str) -> None:
         norm = np.linalg.norm(values[:, 3:], axis=1)
@@ -205,11 +234,11 @@ class Properties:
         if moved.any():
             turned = slots[moved]
             rotation = rotation[moved] / norm[moved, None]
-            inertia = self._host("model.link_inertia")[turned].astype(np.float64)
+            inertia = self.host("model.link_inertia")[turned].astype(np.float64)
             turn = quaternion_multiply(rotation, quaternion_conjugate(old[moved]))
-            self._store("model.link_inertia", turned, inertia_rotate(inertia, turn))
+            self.store("model.link_inertia", turned, inertia_rotate(inertia, turn))
             core.principal_rotation[turned] = rotation
-        self._store("model.link_com", slots, values[:, :3])
+        self.store("model.link_com", slots, values[:, :3])
         # Velocities of links are those of their centres of mass.
         self._touch(core.catalog.link_articulation[slots])
 
@@ -227,27 +256,29 @@ class Properties:
         rest = np.abs(seen - seen * np.eye(3)).max(axis=(1, 2))
         changed = rest > 1e-5 * np.abs(seen).max(axis=(1, 2))
         core.principal_rotation[slots[changed]] = principal_axes(matrices[changed])[0]
-        self._store("model.link_inertia", slots, matrices)
+        self.store("model.link_inertia", slots, matrices)
 
     def _write_materials(self, slots: Values, values: Values, what: str) -> None:
         good = (values >= 0.0).all(axis=1) & np.isfinite(values).all(axis=1) & (values[:, 2] <= 1.0)
         self._require(good, values, what, "frictions ≥ 0 and a restitution from 0 to 1")
         for column, name in enumerate(_MATERIAL):
-            self._store(f"contact_model.{name}", slots, values[:, column])
+            self.store(f"contact_model.{name}", slots, values[:, column])
         # The shape has a material of its own from now on, which combines as the known implementation makes it do.
-        for name in ("friction_combine", "restitution_combine"):
-            self._store(f"contact_model.{name}", slots, np.full(len(slots), _AVERAGE))
+        for name in ("friction_combine", "restitution_combine", "damping_combine"):
+            self.store(f"contact_model.{name}", slots, np.full(len(slots), _AVERAGE))
+        for name in ("stiffness", "damping", "spring_per_mass"):
+            self.store(f"contact_model.{name}", slots, np.zeros(len(slots)))
 
     def _write_offsets(self, field: Field, slots: Values, values: Values, what: str) -> None:
         own = values[:, 0]
         if field.name == "contact_offsets":
-            good = own > np.maximum(self._host("contact_model.rest_offset")[slots], 0.0)
+            good = own > np.maximum(self.host("contact_model.rest_offset")[slots], 0.0)
             expected = "a contact offset above zero and above the rest offset"
         else:
-            good = own < self._host("contact_offset")[slots]
+            good = own < self.host("contact_offset")[slots]
             expected = "a rest offset below the contact offset"
         self._require(good & np.isfinite(own), values, what, expected)
-        self._store(field.source, slots, own)
+        self.store(field.source, slots, own)
         if field.name == "contact_offsets":
             self._core.simulation.apply_disabled()
 
@@ -258,11 +289,13 @@ class Properties:
                 f"{what}: expected {expected}, given {values[bad[0]].tolist()}; nothing was written"
             )
 
-    def _host(self, source: str) -> Values:
+    def host(self, source: str) -> Values:
+        """An array of the simulation, below the attribute path, in host memory."""
         array: wp.array = self._core.array(source)
         return np.asarray(array.numpy())
 
-    def _store(self, target: str, slots: Values, values: Values) -> None:
+    def store(self, target: str, slots: Values, values: Values) -> None:
+        """Write some places of an array of the simulation."""
         array: wp.array = self._core.array(target)
         host = array.numpy()
         host[slots] = values

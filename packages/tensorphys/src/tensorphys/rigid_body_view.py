@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tensorphys.absent import RIGID_BODY_ABSENT
 from tensorphys.body_properties import BodyPropertyView
 from tensorphys.fields import RIGID_BODY_FIELDS
 
@@ -27,7 +26,6 @@ class RigidBodyView(BodyPropertyView):
     """
 
     _fields: ClassVar[Mapping[str, Field]] = RIGID_BODY_FIELDS
-    _absent: ClassVar[Mapping[str, str]] = RIGID_BODY_ABSENT
 
     def __init__(self, core: Core, paths: list[str], layout: Layout | None) -> None:
         super().__init__(core, layout)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tensorphys.core import Core
-from tensorphys.errors import UnavailableError, ViewError
+from tensorphys.errors import ViewError
 from tensorphys.fields import Field
 from tensorphys.properties import Properties
 from tensorphys.rows import Layout, Rows
@@ -30,8 +30,6 @@ class TensorView(ABC):
     """
 
     _fields: ClassVar[Mapping[str, Field]] = {}
-    # Members of the API that wait for a part of the project: what they wait for.
-    _absent: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, core: Core, layout: Layout | None) -> None:
         self._core = core
@@ -42,15 +40,6 @@ class TensorView(ABC):
             label = type(self).__name__
             self._transfer = Transfer(core, self._backend, label)
             self._properties = Properties(core, self._backend, label)
-
-    def __getattr__(self, name: str) -> Any:
-        cls = type(self)
-        area = cls._absent.get(name)
-        if area is None and name[:4] in ("get_", "set_"):
-            area = cls._absent.get(name[4:])
-        if area is not None:
-            raise UnavailableError(f"{cls.__name__}.{name}", area)
-        raise AttributeError(f"{cls.__name__} has no member {name!r}")
 
     @property
     def count(self) -> int:
