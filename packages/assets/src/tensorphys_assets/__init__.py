@@ -44,6 +44,22 @@ from tensorphys_assets.rigid_object_collection import RigidObjectCollection
 from tensorphys_assets.rigid_object_collection_data import RigidObjectCollectionData
 from tensorphys_assets.rigid_object_data import RigidObjectData
 from tensorphys_assets.scene import AssetScene
+from tensorphys_assets.sensor_configs import (
+    ContactSensorCfg,
+    FrameCfg,
+    FrameTransformerCfg,
+    ImuCfg,
+    OffsetCfg,
+    SensorBaseCfg,
+)
+from tensorphys_assets.sensors import (
+    ContactSensor,
+    ContactSensorData,
+    FrameTransformer,
+    FrameTransformerData,
+    Imu,
+    ImuData,
+)
 from tensorphys_assets.wrench import WrenchComposer
 
 __all__ = [
@@ -61,17 +77,28 @@ __all__ = [
     "AssetError",
     "AssetScene",
     "ConfigurationError",
+    "ContactSensor",
+    "ContactSensorCfg",
+    "ContactSensorData",
     "DCMotor",
     "DCMotorCfg",
     "DeformableObjectCfg",
     "DelayedPDActuator",
     "DelayedPDActuatorCfg",
+    "FrameCfg",
+    "FrameTransformer",
+    "FrameTransformerCfg",
+    "FrameTransformerData",
     "IdealPDActuator",
     "IdealPDActuatorCfg",
     "ImplicitActuator",
     "ImplicitActuatorCfg",
+    "Imu",
+    "ImuCfg",
+    "ImuData",
     "Member",
     "NotReadyError",
+    "OffsetCfg",
     "PrimError",
     "ProxyArray",
     "RemotizedPDActuator",
@@ -82,6 +109,7 @@ __all__ = [
     "RigidObjectCollectionCfg",
     "RigidObjectCollectionData",
     "RigidObjectData",
+    "SensorBaseCfg",
     "UnavailableError",
     "WrenchComposer",
     "interface",

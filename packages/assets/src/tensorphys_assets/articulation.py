@@ -15,7 +15,7 @@ from tensorphys_assets.actuators import ActuatorCollection
 from tensorphys_assets.articulation_data import ArticulationData
 from tensorphys_assets.articulation_writers import ArticulationWriters
 from tensorphys_assets.errors import ConfigurationError, PrimError
-from tensorphys_assets.lab import lab_class
+from tensorphys_assets.lab import complete, lab_class
 from tensorphys_assets.names import match_values
 from tensorphys_assets.ordering import ArticulationNameMap, depth_first, make_order
 from tensorphys_assets.scene import AssetScene
@@ -49,6 +49,7 @@ _PROPERTY_SETTERS = {
 }
 
 
+@complete
 @name_writers
 class Articulation(ArticulationWriters, _Lab):
     """An articulation in each environment, with its actuators."""

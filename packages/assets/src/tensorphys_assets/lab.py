@@ -6,10 +6,11 @@ import functools
 import importlib
 import importlib.util
 import logging
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["lab_class", "lab_installed"]
+__all__ = ["complete", "lab_class", "lab_installed"]
 
+T = TypeVar("T", bound=type)
 _LOGGER = logging.getLogger("tensorphys.assets")
 
 
@@ -41,3 +42,20 @@ def lab_class(module: str, name: str) -> Any:
             "isaaclab is installed, but %s.%s cannot be imported (%s); assets go without", module, name, error
         )
         return None
+
+
+def complete(cls: T) -> T:
+    """Say that a class lacks nothing of its base in Isaac Lab.
+
+    What is left abstract are the private steps of Isaac Lab's own life cycle, which :class:`AssetScene` replaces.
+
+    Raises:
+        TypeError: A public member is abstract.
+    """
+    left = frozenset(getattr(cls, "__abstractmethods__", ()))
+    public = sorted(name for name in left if not name.startswith("_"))
+    if public:
+        raise TypeError(f"{cls.__name__} lacks {', '.join(public)}")
+    if left:
+        cls.__abstractmethods__ = frozenset()  # type: ignore[attr-defined]
+    return cls

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorphys_assets.errors import PrimError
-from tensorphys_assets.lab import lab_class
+from tensorphys_assets.lab import complete, lab_class
 from tensorphys_assets.rigid_object_data import RigidObjectData
 from tensorphys_assets.root_asset import RootAsset
 from tensorphys_assets.scene import AssetScene, glob_of
@@ -19,6 +19,7 @@ __all__ = ["RigidObject"]
 _Lab: Any = lab_class("isaaclab.assets.rigid_object.base_rigid_object", "BaseRigidObject") or object
 
 
+@complete
 @name_writers
 class RigidObject(RootAsset, _Lab):
     """A rigid body in each environment, free or kinematic."""

@@ -11,7 +11,7 @@ import warp as wp
 
 from tensorphys_assets._kernels import motion
 from tensorphys_assets.errors import ConfigurationError, PrimError
-from tensorphys_assets.lab import lab_class
+from tensorphys_assets.lab import complete, lab_class
 from tensorphys_assets.rigid_object_collection_data import RigidObjectCollectionData
 from tensorphys_assets.root_asset import BodyAsset
 from tensorphys_assets.scene import AssetScene, glob_of
@@ -34,6 +34,7 @@ _COM_VELOCITY = "Set velocities of centres of mass."
 _LINK_VELOCITY = "Set velocities of the links' origins."
 
 
+@complete
 @name_writers
 class RigidObjectCollection(BodyAsset, _Lab):
     """Rigid bodies in each environment, free or kinematic, one for each configuration."""

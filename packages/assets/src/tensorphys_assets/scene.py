@@ -174,6 +174,31 @@ class AssetScene:
         numbers: list[int] = view._core.catalog.articulation_environment[rows].tolist()
         return numbers
 
+    def bodies(self, expression: str) -> list[list[str]]:
+        """Paths of rigid bodies that an expression names, by environment, in the order of the stage.
+
+        Args:
+            expression: Regular expression over paths; ``.*`` and ``.+`` stay within one name.
+
+        Raises:
+            PrimError: It names none, or not as many in each environment where there are some.
+        """
+        catalog = self.view._core.catalog
+        pattern = re.compile(expression.replace(".*", "[^/]*").replace(".+", "[^/]+").rstrip("/"))
+        found: dict[int, list[str]] = {}
+        environment = catalog.articulation_environment[catalog.link_articulation].tolist()
+        for path, number in zip(catalog.directory.link_paths, environment, strict=True):
+            if pattern.fullmatch(path):
+                found.setdefault(number, []).append(path)
+        if not found:
+            raise PrimError(f"{expression}: there is no rigid body of such a path")
+        counts = {len(paths) for paths in found.values()}
+        if len(counts) > 1:
+            raise PrimError(
+                f"{expression}: expected equally many bodies in each environment, found {sorted(counts)}"
+            )
+        return [found[number] for number in sorted(found)]
+
     def articulation_roots(self, expression: str, explicit: str | None) -> list[str]:
         """Paths of articulation roots, one for each prim that an expression names.
 

@@ -84,6 +84,7 @@ class TendonWriters(DataAsset):
         "limit",
         items="fixed_tendon",
         form="index",
+        scalar=False,
         hook="_set_tendon",
         doc="Least and greatest length [m] of fixed tendons; it acts once properties are written.",
     )
@@ -92,6 +93,7 @@ class TendonWriters(DataAsset):
         "limit",
         items="fixed_tendon",
         form="mask",
+        scalar=False,
         hook="_set_tendon",
         doc="Least and greatest length [m] of fixed tendons; it acts once properties are written.",
     )

@@ -46,7 +46,7 @@ class EngineAccess:
     def gravity_direction(self, target: wp.array) -> None:
         """Direction of gravity of each row; zero where there is none."""
         wp.launch(
-            unit_directions, target.shape, [self.simulation.model.gravity, self._environments], [target],
+            unit_directions, target.size, [self.simulation.model.gravity, self._environments], [target],
             device=self.device,
         )  # fmt: skip
 

@@ -1,0 +1,178 @@
+"""What sensors make of poses, velocities and contact forces."""
+
+import warp as wp
+
+from tensorphys_assets._kernels.motion import angular, com_arm, linear
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel
+def frame_poses(
+    # inputs
+    link_pose: wp.array2d[wp.transformf],
+    body: wp.array[wp.int32],
+    offset: wp.array[wp.transformf],
+    # outputs
+    pose_out: wp.array2d[wp.transformf],
+):
+    """Frames on bodies in the world."""
+    i, j = wp.tid()
+    pose_out[i, j] = wp.transform_multiply(link_pose[i, body[j]], offset[j])
+
+
+@wp.kernel
+def relative_poses(
+    # inputs
+    source: wp.array2d[wp.transformf],
+    target: wp.array2d[wp.transformf],
+    # outputs
+    pose_out: wp.array2d[wp.transformf],
+):
+    """Frames relative to the source frame of their row."""
+    i, j = wp.tid()
+    pose_out[i, j] = wp.transform_multiply(wp.transform_inverse(source[i, 0]), target[i, j])
+
+
+@wp.kernel
+def inertial_measurements(
+    # inputs
+    link_pose: wp.array[wp.transformf],
+    com: wp.array[wp.transformf],
+    velocity: wp.array[wp.spatial_vectorf],
+    acceleration: wp.array[wp.spatial_vectorf],
+    gravity: wp.array[wp.vec3f],
+    environment: wp.array[wp.int32],
+    offset: wp.transformf,
+    # outputs
+    angular_velocity_out: wp.array[wp.vec3f],
+    linear_acceleration_out: wp.array[wp.vec3f],
+):
+    """Angular velocity, and acceleration less gravity, at a frame on each body, in its axes."""
+    i = wp.tid()
+    pose = link_pose[i]
+    w = angular(velocity[i])
+    arm = wp.quat_rotate(wp.transform_get_rotation(pose), wp.transform_get_translation(offset)) - com_arm(
+        pose, com[i]
+    )
+    a = linear(acceleration[i]) + wp.cross(angular(acceleration[i]), arm) + wp.cross(w, wp.cross(w, arm))
+    q = wp.transform_get_rotation(pose) * wp.transform_get_rotation(offset)
+    angular_velocity_out[i] = wp.quat_rotate_inv(q, w)
+    linear_acceleration_out[i] = wp.quat_rotate_inv(q, a - gravity[environment[i]])
+
+
+@wp.kernel
+def contact_times(
+    # inputs
+    force: wp.array2d[wp.vec3f],
+    threshold: float,
+    elapsed: float,
+    # outputs
+    current_air_inout: wp.array2d[wp.float32],
+    current_contact_inout: wp.array2d[wp.float32],
+    last_air_inout: wp.array2d[wp.float32],
+    last_contact_inout: wp.array2d[wp.float32],
+):
+    """Time in the air and in contact; the phase that ends is kept."""
+    i, j = wp.tid()
+    air = current_air_inout[i, j]
+    contact = current_contact_inout[i, j]
+    if wp.length(force[i, j]) > threshold:
+        if air > 0.0:
+            last_air_inout[i, j] = air + elapsed
+        current_air_inout[i, j] = 0.0
+        current_contact_inout[i, j] = contact + elapsed
+    else:
+        if contact > 0.0:
+            last_contact_inout[i, j] = contact + elapsed
+        current_contact_inout[i, j] = 0.0
+        current_air_inout[i, j] = air + elapsed
+
+
+@wp.kernel
+def begun_within(
+    # inputs
+    time: wp.array2d[wp.float32],
+    period: float,
+    # outputs
+    begun_out: wp.array2d[wp.bool],
+):
+    """Whether a phase goes on for no longer than a period."""
+    i, j = wp.tid()
+    begun_out[i, j] = time[i, j] > 0.0 and time[i, j] < period
+
+
+@wp.kernel
+def push_history(
+    # inputs
+    now: wp.array3d[wp.vec3f],
+    # outputs
+    history_inout: wp.array4d[wp.vec3f],
+):
+    """Keep what is now before what was, the latest first."""
+    i, j, k = wp.tid()
+    depth = history_inout.shape[1]
+    for step in range(depth - 1):
+        place = depth - 1 - step
+        history_inout[i, place, j, k] = history_inout[i, place - 1, j, k]
+    history_inout[i, 0, j, k] = now[i, j, k]
+
+
+@wp.kernel
+def sum_points(
+    # inputs
+    values: wp.array2d[wp.float32],
+    count: wp.array2d[wp.uint32],
+    start: wp.array2d[wp.uint32],
+    capacity: int,
+    # outputs
+    total_out: wp.array2d[wp.vec3f],
+):
+    """Sum over the contact points of each sensor and filter."""
+    i, j = wp.tid()
+    total = wp.vec3f()
+    first = int(start[i, j])
+    for k in range(int(count[i, j])):
+        if first + k < capacity:
+            total = total + wp.vec3f(values[first + k, 0], values[first + k, 1], values[first + k, 2])
+    total_out[i, j] = total
+
+
+@wp.kernel
+def mean_points(
+    # inputs
+    values: wp.array2d[wp.float32],
+    count: wp.array2d[wp.uint32],
+    start: wp.array2d[wp.uint32],
+    capacity: int,
+    # outputs
+    mean_out: wp.array2d[wp.vec3f],
+):
+    """Mean over the contact points of each sensor and filter, not a number where there are none."""
+    i, j = wp.tid()
+    total = wp.vec3f()
+    first = int(start[i, j])
+    number = float(0.0)
+    for k in range(int(count[i, j])):
+        if first + k < capacity:
+            total = total + wp.vec3f(values[first + k, 0], values[first + k, 1], values[first + k, 2])
+            number += 1.0
+    if number > 0.0:
+        mean_out[i, j] = total / number
+    else:
+        mean_out[i, j] = wp.vec3f(wp.nan, wp.nan, wp.nan)
+
+
+@wp.kernel
+def clear_rows(
+    # inputs
+    rows: wp.array[wp.int32],
+    mask: wp.array[wp.bool],
+    value: float,
+    # outputs
+    numbers_out: wp.array2d[wp.float32],
+):
+    """Set all numbers of chosen rows."""
+    i, j = wp.tid()
+    if mask[rows[i]]:
+        numbers_out[rows[i], j] = value
