@@ -11,6 +11,7 @@ import numpy.typing as npt
 import warp as wp
 
 from ._kernels import swept as kernels
+from ._kernels.swept_pair import Bodies, Extents, Manifold
 from .contacts import Contacts
 from .errors import ArrayError
 from .model import Model
@@ -103,7 +104,7 @@ def create_swept_pairs(
             for family, rows in members.items()
             if wanted_pairs[rows].any()
         }
-    extents = kernels.Extents()
+    extents = Extents()
     for name in _EXTENTS:
         setattr(extents, name, getattr(model, name))
     count = len(asked)
@@ -120,7 +121,7 @@ def create_swept_pairs(
 
 
 def _bodies(swept: SweptPairs, body_pose: Any) -> Any:
-    bodies = kernels.Bodies()
+    bodies = Bodies()
     bodies.pose, bodies.com, bodies.motion = body_pose, swept.body_com, swept.body_motion
     bodies.swept, bodies.offset = swept.body_swept, swept.offset
     return bodies
@@ -137,7 +138,7 @@ def sweep_pairs(
     """Put the manifolds of first touches in place of those of the start; called by :func:`collide`."""
     if len(swept.fate) != model.pair_count:
         raise ArrayError("the swept pairs were made before the pairs of the model grew")
-    manifold = kernels.Manifold()
+    manifold = Manifold()
     for name in _MANIFOLD:
         setattr(manifold, name, getattr(contacts.manifolds, name))
     bodies = _bodies(swept, body_pose)

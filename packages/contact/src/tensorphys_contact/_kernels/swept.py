@@ -5,335 +5,30 @@ A contact at the start is a half space that holds for the whole step: a body tha
 
 import warp as wp
 
-from .convex import convex_of
-from .convex_pair import convex_manifold
-from .gather import body_transform, frame_between, store_point
+from .gather import body_transform, frame_between
 from .mesh import gather_points
 from .mesh_points import reduce_points, sort_by_name
-from .motion import NEVER, Mover, closing_bound, first_touch, mover_of, mover_pose, point_way
-from .rays import PLANE, Shapes
-from .support import BOX, TRIANGLE, Convex
+from .motion import mover_pose
+from .rays import Shapes
+from .swept_pair import (
+    FAR_APART,
+    HIT,
+    MISSED,
+    SLOW,
+    Bodies,
+    Extents,
+    Manifold,
+    find_convex_points,
+    hold,
+    is_slow,
+    is_swept,
+    pair_of,
+    put_points,
+    touch_convex,
+    touch_mesh,
+)
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
-
-# What became of a pair.
-FAR_APART = wp.constant(0)
-SLOW = wp.constant(1)
-MISSED = wp.constant(2)
-HIT = wp.constant(3)
-# A shape behind a surface does not hit it: cosine from which on a normal is on its back side.
-BEHIND = wp.constant(-1.0e-3)
-# Part of the least half extent of a shape that it may be past a surface at the end of a step; more is taken back.
-PAST = wp.constant(0.25)
-
-
-@wp.struct
-class Bodies:
-    """Bodies of a model in a step; see ``SweptPairs``."""
-
-    pose: wp.array[wp.transform]
-    com: wp.array[wp.vec3]
-    motion: wp.array[wp.spatial_vector]
-    swept: wp.array[wp.int32]
-    offset: wp.array[wp.float32]
-
-
-@wp.struct
-class Manifold:
-    """Where the narrow phase keeps contact points; see ``Manifolds``."""
-
-    count: wp.array[wp.int32]
-    anchor: wp.array[wp.vec3]
-    normal: wp.array[wp.vec3]
-    separation: wp.array[wp.float32]
-    feature: wp.array[wp.int32]
-
-
-@wp.struct
-class Extents:
-    """Bounds and offsets of shapes, and folds of meshes, that :class:`Shapes` does not have."""
-
-    shape_center: wp.array[wp.vec3]
-    shape_radius: wp.array[wp.float32]
-    shape_half: wp.array[wp.vec3]
-    rest_offset: wp.array[wp.float32]
-    shape_fold: wp.array[wp.int32]
-    triangle_fold: wp.array[wp.vec3]
-    triangle_neighbour: wp.array[wp.vec3i]
-
-
-@wp.struct
-class Pair:
-    """Two shapes, o convex, on two moving bodies."""
-
-    f: int
-    o: int
-    body_f: int
-    body_o: int
-    mover_f: Mover
-    mover_o: Mover
-    local_f: wp.transform
-    local_o: wp.transform
-    convex_o: Convex
-    radius_o: float
-    goal: float
-    near: float
-
-
-@wp.func
-def pair_of(item: wp.vec4i, shapes: Shapes, extents: Extents, bodies: Bodies) -> Pair:
-    """Read a pair."""
-    p = Pair()
-    p.f = item[0]
-    p.o = item[1]
-    p.body_f = shapes.shape_body[p.f]
-    p.body_o = shapes.shape_body[p.o]
-    p.local_f = shapes.local_pose[item[2]]
-    p.local_o = shapes.local_pose[item[3]]
-    p.mover_o = mover_of(
-        p.body_o,
-        bodies.pose,
-        bodies.com,
-        bodies.motion,
-        p.local_o,
-        extents.shape_center[p.o],
-        extents.shape_radius[p.o],
-    )
-    p.mover_f = mover_of(
-        p.body_f,
-        bodies.pose,
-        bodies.com,
-        bodies.motion,
-        p.local_f,
-        extents.shape_center[p.f],
-        extents.shape_radius[p.f],
-    )
-    if shapes.shape_type[p.f] == PLANE:
-        # Of a plane the part counts that the other shape may reach.
-        p.mover_f.reach = wp.length(p.mover_o.center - p.mover_f.center) + p.mover_o.reach
-        p.mover_f.reach += wp.length(p.mover_o.way - p.mover_f.way)
-    p.convex_o = convex_of(
-        p.o, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces
-    )
-    p.radius_o = extents.shape_radius[p.o]
-    p.goal = extents.rest_offset[p.f] + extents.rest_offset[p.o]
-    p.near = bodies.offset[p.f] + bodies.offset[p.o]
-    return p
-
-
-@wp.func
-def is_swept(item: wp.vec4i, shapes: Shapes, bodies: Bodies) -> bool:
-    """Whether one of two bodies asks for it."""
-    asked = int(0)
-    for side in range(2):
-        body = shapes.shape_body[item[side]]
-        if body >= 0:
-            asked += bodies.swept[body]
-    return asked > 0
-
-
-@wp.func
-def is_slow(p: Pair) -> bool:
-    """Whether two shapes cannot come nearer in the step than their contact offsets allow for."""
-    way = wp.length(p.mover_o.way - p.mover_f.way)
-    way += wp.length(p.mover_o.spin) * p.mover_o.reach + wp.length(p.mover_f.spin) * p.mover_f.reach
-    return way <= p.near
-
-
-@wp.func
-def touch_convex(p: Pair, shapes: Shapes, extents: Extents):
-    """First touch of two convex shapes, or of one with a plane; see :func:`first_touch`."""
-    piece = convex_of(p.f, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces)
-    radius = extents.shape_radius[p.f]
-    if piece.kind == PLANE:
-        radius = p.radius_o
-    at, n = first_touch(
-        piece,
-        shapes.hull_vertex,
-        p.convex_o,
-        shapes.hull_vertex,
-        p.mover_f,
-        p.mover_o,
-        p.local_f,
-        p.local_o,
-        wp.vec3(),
-        radius,
-        p.radius_o,
-        p.goal,
-        1.0,
-    )
-    return at, n
-
-
-@wp.func
-def swept_box(p: Pair, extents: Extents):
-    """Box about the way of shape o in the frame of shape f."""
-    _r, t, _q = frame_between(mover_pose(p.mover_f, 0.0), mover_pose(p.mover_o, 0.0), p.local_f, p.local_o)
-    turn = p.mover_f.turn * wp.transform_get_rotation(p.local_f)
-    way = wp.quat_rotate_inv(turn, p.mover_o.way - p.mover_f.way)
-    around = p.radius_o + wp.length(extents.shape_center[p.o]) + wp.max(p.goal, 0.0)
-    around += 1.0e-5 * (p.radius_o + wp.length(way))
-    spin = wp.length(p.mover_f.spin)
-    around += wp.min(wp.length(p.mover_o.spin), 2.0) * wp.max(p.mover_o.reach, p.radius_o)
-    if spin > 0.0:
-        # Seen from a body that turns the way is bent.
-        between = wp.length(p.mover_o.center - p.mover_f.center) + wp.length(way)
-        around += wp.min(spin, 2.0) * (between + p.mover_o.reach)
-    low = wp.vec3()
-    high = wp.vec3()
-    for axis in range(3):
-        low[axis] = t[axis] + wp.min(way[axis], 0.0) - around
-        high[axis] = t[axis] + wp.max(way[axis], 0.0) + around
-    return low, high
-
-
-@wp.func
-def touch_mesh(p: Pair, shapes: Shapes, extents: Extents, skip: int):
-    """First touch of a convex shape with the front of a mesh; see :func:`first_touch`.
-
-    Args:
-        skip: 1 to leave out triangles that are touched at the start.
-    """
-    corner = wp.zeros(shape=(3,), dtype=wp.vec3)
-    piece = Convex()
-    piece.kind = TRIANGLE
-    piece.last_vertex = 3
-    best = float(NEVER)
-    normal = wp.vec3()
-    low, high = swept_box(p, extents)
-    mesh = wp.mesh_get(shapes.shape_mesh[p.f])
-    query = wp.mesh_query_aabb(shapes.shape_mesh[p.f], low, high)
-    triangle = int(0)
-    while wp.mesh_query_aabb_next(query, triangle):
-        base = mesh.points[mesh.indices[3 * triangle]]
-        corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-        corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
-        m = wp.cross(corner[1], corner[2])
-        area = wp.length(m)
-        longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
-        if area > 1.0e-7 * longest * longest:
-            at, n = first_touch(
-                piece,
-                corner,
-                p.convex_o,
-                shapes.hull_vertex,
-                p.mover_f,
-                p.mover_o,
-                p.local_f,
-                p.local_o,
-                base,
-                longest,
-                p.radius_o,
-                p.goal,
-                wp.min(best, 1.0),
-            )
-            if at < best and wp.dot(n, m) >= BEHIND * area and (at > 0.0 or skip == 0):
-                best = at
-                normal = n
-    return best, normal
-
-
-@wp.func
-def put_points(
-    p: Pair,
-    at: float,
-    slot: int,
-    total: int,
-    point: wp.array[wp.vec4],
-    normal: wp.array[wp.vec3],
-    name: wp.array[wp.int32],
-    manifold: Manifold,
-) -> int:
-    """Write contact points of the time of the touch as the solver needs them at the start; returns their number.
-
-    The arms of a contact are those of the touch. Its separation is the way that is left along its own velocity,
-    so that it vanishes at the touch, whatever the bodies turn by until then.
-    """
-    x_f = mover_pose(p.mover_f, at)
-    _r, t, q = frame_between(x_f, mover_pose(p.mover_o, at), p.local_f, p.local_o)
-    turn = wp.transform_get_rotation(x_f) * wp.transform_get_rotation(p.local_f)
-    deepest = int(0)
-    for k in range(total):
-        if point[k][3] < point[deepest][3]:
-            deepest = k
-    count = int(0)
-    for k in range(total):
-        on = wp.vec3(point[k][0], point[k][1], point[k][2])
-        gap = point[k][3]
-        n = wp.quat_rotate(turn, normal[k])
-        arm_f = wp.quat_rotate(
-            wp.transform_get_rotation(x_f), wp.transform_point(p.local_f, on) - p.mover_f.com
-        )
-        x_o = wp.transform_point(p.local_o, wp.quat_rotate_inv(q, on + normal[k] * gap - t))
-        turn_o = wp.transform_get_rotation(mover_pose(p.mover_o, at))
-        arm_o = wp.quat_rotate(turn_o, x_o - p.mover_o.com)
-        rate = wp.dot(n, point_way(p.mover_o, arm_o) - point_way(p.mover_f, arm_f))
-        if rate <= 0.0 or k == deepest:
-            # Where they come nearer by turning alone, the points of the touch overlap at the start: they are parted.
-            overlap = wp.min(gap - at * wp.dot(n, p.mover_o.way - p.mover_f.way), 0.0)
-            part_f = wp.where(wp.length_sq(p.mover_f.spin) <= wp.length_sq(p.mover_o.spin), overlap, 0.0)
-            store_point(
-                slot + count,
-                wp.where(p.f < p.o, 0, 1),
-                p.mover_f.com + wp.quat_rotate_inv(p.mover_f.turn, arm_f + n * part_f),
-                p.mover_o.com + wp.quat_rotate_inv(p.mover_o.turn, arm_o - n * (overlap - part_f)),
-                n,
-                gap - at * wp.min(rate, 0.0),
-                name[k],
-                manifold.anchor,
-                manifold.normal,
-                manifold.separation,
-                manifold.feature,
-            )
-            count += 1
-    return count
-
-
-@wp.func
-def find_convex_points(
-    p: Pair,
-    at: float,
-    shapes: Shapes,
-    extents: Extents,
-    point: wp.array[wp.vec4],
-    normal: wp.array[wp.vec3],
-    name: wp.array[wp.int32],
-) -> int:
-    """Manifold of two convex shapes, or of one and a plane, at the time of the touch."""
-    r, t, _q = frame_between(mover_pose(p.mover_f, at), mover_pose(p.mover_o, at), p.local_f, p.local_o)
-    piece = convex_of(p.f, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces)
-    radius = extents.shape_radius[p.f]
-    base = wp.vec3()
-    if piece.kind == PLANE:
-        # The top of a box below the shape.
-        piece.kind = BOX
-        piece.size = wp.vec3(2.0, 2.0, 2.0) * p.radius_o
-        base = wp.vec3(t[0], t[1], -piece.size[2])
-        radius = wp.length(piece.size)
-    points, names, face, last = convex_manifold(
-        piece,
-        p.convex_o,
-        shapes.hull_vertex,
-        shapes.hull_vertex,
-        shapes.face_range,
-        shapes.face_normal,
-        shapes.face_vertex,
-        r,
-        t - base,
-        p.near,
-        wp.min(radius, p.radius_o),
-        radius + p.radius_o,
-    )
-    count = int(0)
-    for k in range(4):
-        if names[k] >= 0:
-            point[count] = wp.vec4(
-                points[k, 0] + base[0], points[k, 1] + base[1], points[k, 2] + base[2], points[k, 3]
-            )
-            normal[count] = wp.where(k == 3, last, face)
-            name[count] = names[k]
-            count += 1
-    return count
 
 
 @wp.kernel
@@ -474,21 +169,6 @@ def fit_rest_distances(
             p1 = wp.transform_point(body_transform(body1[out], body_pose), anchor1[out])
             gap = wp.dot(normal[out], p0 - p1)
             rest_distance_inout[out] = rest_distance_inout[out] + (gap - separation[out])
-
-
-@wp.func
-def hold(p: Pair, at: float, n: wp.vec3, extents: Extents, bodies: Bodies, time_inout: wp.array[wp.float32]):
-    """Stop the time of bodies that ask for it where a pair touched, if it went on through the surface."""
-    if at <= 0.0 or at > 1.0:
-        return
-    turn = wp.transform_get_rotation(mover_pose(p.mover_f, at)) * wp.transform_get_rotation(p.local_f)
-    past = (1.0 - at) * closing_bound(wp.quat_rotate(turn, n), p.mover_f, p.mover_o)
-    for side in range(2):
-        body = wp.where(side == 0, p.body_f, p.body_o)
-        half = extents.shape_half[wp.where(side == 0, p.f, p.o)]
-        if body >= 0:
-            if bodies.swept[body] == 1 and past > PAST * wp.min(half[0], wp.min(half[1], half[2])):
-                wp.atomic_min(time_inout, body, at)
 
 
 @wp.kernel
