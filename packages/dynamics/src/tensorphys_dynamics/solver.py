@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -114,7 +116,8 @@ class Solver:
         coupled = _coupled_articulations(model, self.joints)
         for array in (self._scratch.coupled, self._scratch.exposed):
             array.assign(coupled)
-        self.path = _choose_path(path, model, contacts, self.joints)
+        strain = partial(_strained, model, state, self._scratch)
+        self.path = _choose_path(path, model, contacts, self.joints, strain)
         has_patches = self._contact.patch_radius.shape[0] > 0
         self._rows = _contact_rows(model, self._slots, self.path, has_patches)
         solved = self._slots if self.path == "generic" else 0
@@ -314,8 +317,36 @@ def _check_field(name: str, array: wp.array, dtype: type, model: Model) -> None:
         )
 
 
+# Ratio of masses of one articulation from which on its factors are looked at.
+_UNEQUAL = 1.0e3
+
+
+def _strained(model: Model, state: State, scratch: Scratch) -> bool:
+    """Whether light links of a floating base carry heavy ones, so that float32 factors lose their digits."""
+    owner = model.tables.link_articulation.numpy()
+    mass = model.link_mass.numpy()
+    lightest = np.full(model.articulation_count, np.inf)
+    heaviest = np.zeros(model.articulation_count)
+    np.minimum.at(lightest, owner, mass)
+    np.maximum.at(heaviest, owner, mass)
+    floating = np.array([not kind.fixed_base for kind in model.types])[model.articulation_type.numpy()]
+    suspects = floating & (heaviest > _UNEQUAL * lightest)
+    if not suspects.any():
+        return False
+    from tensorphys_dynamics._kernels.strain import measure_strain
+
+    strained = wp.zeros(model.articulation_count, dtype=wp.int32, device=model.device)
+    inputs = [model.tables, model.data, state.data, scratch, strained]
+    wp.launch(measure_strain, dim=model.articulation_count, inputs=inputs, device=model.device)
+    return bool((strained.numpy().astype(bool) & suspects).any())
+
+
 def _choose_path(
-    path: Literal["auto", "generic", "fused"], model: Model, contacts: Contacts | None, joints: JointModel
+    path: Literal["auto", "generic", "fused"],
+    model: Model,
+    contacts: Contacts | None,
+    joints: JointModel,
+    is_strained: Callable[[], bool],
 ) -> Literal["generic", "fused"]:
     if path not in ("auto", "generic", "fused"):
         raise ModelError(f"expected path 'auto', 'generic' or 'fused', given {path!r}")
@@ -324,6 +355,8 @@ def _choose_path(
     reason = None if path == "generic" else supports(model, contacts)
     if joints.block_count and reason is None:
         reason = "there are joints beside the trees, couplings or tendons"
+    if path != "generic" and reason is None and is_strained():
+        reason = "light links of a floating base carry heavy ones, which takes factors in float64"
     if path == "fused" and reason is not None:
         raise ModelError(f"the fused path does not fit: {reason}")
     return "generic" if path == "generic" or reason is not None else "fused"
@@ -357,15 +390,19 @@ def create_scratch(model: Model) -> Scratch:
     links = model.link_count
     has_long = any(kind.is_long for kind in model.types)
     counts = {"link": links, "subtree": links, "heavy": links, "articulated": links if has_long else 0}
-    momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift")
+    momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift", "total_mass")
+    momentum += ("origin_start", "origin_travel", "mass_centre", "centre_step", "gravity_share")
     articulation = (*momentum, "loaded", "rubbed", "coupled", "exposed", "idle")
-    entry = ("mass_entry", "factor_entry", "dof_row")
+    entry = ("mass_entry", "factor_entry", "dof_row", "wide_entry")
+    counts |= {"wide": links}
     data = Scratch()
     for name, kind in cast(Any, Scratch).vars.items():
         if name in articulation:
             count = model.articulation_count
         elif name in entry:
             count = model.entry_count
+        elif name == "wide_right":
+            count = model.velocity_count
         elif name == "ball_row":
             count = model.ball_entry_count
         elif name == "environment_idle":

@@ -39,6 +39,10 @@ class State:
         link_pose: Pose of each link, transform, [link_count].
         link_velocity: [linear at the centre of mass, angular], spatial_vector, [link_count].
         dof_friction_force: Force of friction in the last substep, positive along the motion [N m or N], [dof_count].
+        root_remainder: What rounding has left out of the place of a floating root's centre of mass [m], vec3,
+            [articulation_count].
+        diverged: 1 where velocities of a substep came out beyond all bounds or as no numbers since the articulation
+            was written: it was stopped where it stood, or its root slowed to 1e9 lengths a second, [articulation_count].
         half_kick, root_synced, dof_saturation, dof_limit_force, dof_sliding, velocity_change, previous_actuation,
         previous_force, previous_torque: What the integrator carries from one substep to the next, see `docs/architecture.md`.
     """
@@ -51,6 +55,8 @@ class State:
     dof_position: wp.array[wp.float32]
     ball_turn: wp.array[wp.quat]
     half_kick: wp.array[wp.float32]
+    root_remainder: wp.array[wp.vec3]
+    diverged: wp.array[wp.int32]
     root_synced: wp.array[wp.int32]
     fresh: wp.array[wp.int32]
     dof_saturation: wp.array[wp.int32]
@@ -75,6 +81,8 @@ class State:
             "dof_position": (wp.float32, n.dof_count),
             "ball_turn": (wp.quat, n.ball_count),
             "half_kick": (wp.float32, n.velocity_count),
+            "root_remainder": (wp.vec3, n.articulation_count),
+            "diverged": (wp.int32, n.articulation_count),
             "root_synced": (wp.int32, n.articulation_count),
             "fresh": (wp.int32, n.articulation_count),
             "dof_saturation": (wp.int32, n.dof_count),

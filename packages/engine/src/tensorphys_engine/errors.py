@@ -42,3 +42,7 @@ class ParticleOverflowError(EngineError, RuntimeError):
 
 class ParticleOverflowWarning(UserWarning):
     """A particle had more neighbours, or touched more shapes, than are kept; the others were passed by."""
+
+
+class DivergenceWarning(UserWarning):
+    """Velocities came out beyond all bounds; the articulation was stopped where it stood."""

@@ -30,6 +30,7 @@ from tensorphys_engine.contact_buffers import (
 from tensorphys_engine.continuous import continuous_collision
 from tensorphys_engine.coupling import Coupled, SceneCoupling
 from tensorphys_engine.directory import Directory, Entity
+from tensorphys_engine.divergence import DivergenceWatch
 from tensorphys_engine.errors import ContactOverflowError, ContactOverflowWarning, StepError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.joint_events import JointBreak, JointEvents
@@ -145,6 +146,7 @@ class Simulation:
         self.directory = Directory(built.numbering)
         self.state: State = State(self.model)
         self.control: Control = Control(self.model)
+        self._divergence = DivergenceWatch(self.model, self.state, self.directory)
         self.sleep, starts_asleep = sleep_of_scene(
             built.numbering, self.model, self.state, self.control, findings, sleeping
         )
@@ -306,7 +308,8 @@ class Simulation:
         """Advance all environments by one step.
 
         Nothing waits for the device and nothing is allocated, except that the first step records the graph,
-        and that a strict step whose contacts might not fit reads one flag an environment. While a caller
+        and that a strict step reads one flag an articulation, and one an environment whose contacts might not fit. An
+        articulation whose velocities are no numbers any more is stopped where it stands, with a warning. While a caller
         captures a graph of its own, the kernels are launched into that graph.
 
         Args:
@@ -333,6 +336,8 @@ class Simulation:
                 overwrite(self._stepped, self._start)
                 self._handle_overflow()
                 self._run_step()
+            if self._strict:
+                self._divergence.look(stacklevel=2)
         self.step_count += 1
         self.time += self._dt
 
@@ -443,6 +448,10 @@ class Simulation:
             self._handle_overflow()
         if self.particles is not None:
             self.particles.check_overflow(self._on_overflow)
+
+    def check_diverged(self) -> None:
+        """Warn of articulations that diverged since the last look (:class:`DivergenceWarning`); waits for the device."""
+        self._divergence.look(stacklevel=2)
 
     def _handle_overflow(self) -> None:
         text = overflow_text(self.contact_model, self.contacts, self.scene.environments.path)

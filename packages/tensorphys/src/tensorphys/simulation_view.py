@@ -82,6 +82,7 @@ class SimulationView(SoftViewFactories):
         if not self._core.valid:
             return False
         self.simulation.check_contacts()
+        self.simulation.check_diverged()
         return all(view.check() for view in self._views if view._backend is not None)
 
     def step(self, dt: float) -> None:

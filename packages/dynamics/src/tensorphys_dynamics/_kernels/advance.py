@@ -6,7 +6,7 @@ from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, T
 from tensorphys_dynamics._kernels.balls import advance_ball, ball_place, three
 from tensorphys_dynamics._kernels.factor import from_u
 from tensorphys_dynamics._kernels.friction import is_smooth
-from tensorphys_dynamics._kernels.kinematics import FASTEST
+from tensorphys_dynamics._kernels.kinematics import FASTEST, place_root
 from tensorphys_spatial.device import quaternion_integrate
 
 wp.set_module_options({"enable_backward": False})
@@ -17,12 +17,32 @@ def move_root(
     t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, linear: wp.vec3, angular: wp.vec3, h: float
 ):
     """Carry the root: its centre of mass along a line, its orientation at constant angular velocity."""
-    com = m.link_com[t.articulation_link[a]]
-    rotation = wp.transform_get_rotation(s.root_pose[a])
-    centre = wp.transform_get_translation(s.root_pose[a]) + wp.quat_rotate(rotation, com)
-    turned = quaternion_integrate(rotation, h * angular)
-    s.root_pose[a] = wp.transform(centre + h * linear - wp.quat_rotate(turned, com), turned)
     w.origin_shift[a] = h * linear
+    w.origin_travel[a] = w.origin_travel[a] + h * linear
+    turned = quaternion_integrate(wp.transform_get_rotation(s.root_pose[a]), h * angular)
+    place_root(m, s, w, a, t.articulation_link[a], turned)
+
+
+@wp.func
+def root_centre(t: Tables, m: ModelData, s: StateData, a: int):
+    """Place of the root link's centre of mass by its pose."""
+    rotation = wp.transform_get_rotation(s.root_pose[a])
+    offset = wp.quat_rotate(rotation, m.link_com[t.articulation_link[a]])
+    return wp.transform_get_translation(s.root_pose[a]) + offset
+
+
+@wp.func
+def set_out(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """Remember where the root is at the start of a step."""
+    w.origin_start[a] = root_centre(t, m, s, a)
+    w.origin_travel[a] = s.root_remainder[a]
+
+
+@wp.func
+def keep_remainder(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """Keep what rounding leaves out of the place of a floating root, for the next step."""
+    if t.type_root[t.articulation_type[a]] == 6:
+        s.root_remainder[a] = (w.origin_start[a] - root_centre(t, m, s, a)) + w.origin_travel[a]
 
 
 # Nothing turns by more than this in a substep: half a turn and more has no direction.
@@ -39,8 +59,39 @@ def largest_speed(t: Tables, m: ModelData, a: int, i: int, h: float):
     return bound
 
 
+# No speed that means anything is larger, and its square is still a number.
+ENDLESS = wp.constant(1.0e12)
+
+
 @wp.func
-def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32], h: float):
+def stop_diverged(t: Tables, s: StateData, w: Scratch, a: int):
+    """Have an articulation whose `free_velocity` holds no numbers any more stand where it is, and mark it."""
+    start = t.articulation_velocity[a]
+    end = start + t.type_velocities[t.articulation_type[a]]
+    wrong = int(0)
+    for i in range(start, end):
+        if not (wp.abs(w.free_velocity[i]) <= ENDLESS):
+            wrong = 1
+    if wrong == 0:
+        return
+    s.diverged[a] = 1
+    w.momentum_known[a] = 0
+    for i in range(start, end):
+        w.free_velocity[i] = 0.0
+        w.kick[i] = 0.0
+        w.u[i] = 0.0
+        if not (wp.abs(s.velocity[i]) <= ENDLESS):
+            s.velocity[i] = 0.0
+            s.half_kick[i] = 0.0
+    first = t.articulation_dof[a]
+    for dof in range(first, first + end - start - t.type_root[t.articulation_type[a]]):
+        s.dof_limit_force[dof] = 0.0
+        s.dof_friction_force[dof] = 0.0
+        s.dof_saturation[dof] = 0
+
+
+@wp.func
+def clamp_velocities(t: Tables, m: ModelData, s: StateData, a: int, v: wp.array[wp.float32], h: float):
     """Bound the speeds of joints and of a floating root; returns whether the root was bounded."""
     clamped = int(0)
     kind = t.articulation_type[a]
@@ -53,6 +104,8 @@ def clamp_velocities(t: Tables, m: ModelData, a: int, v: wp.array[wp.float32], h
         fastest = wp.min(m.link_max_linear_velocity[link], FASTEST)
         if linear > fastest:
             clamped = 1
+            if fastest == FASTEST:
+                s.diverged[a] = 1
             for i in range(3):
                 v[start + i] = v[start + i] * (fastest / linear)
         top = wp.min(m.link_max_angular_velocity[link], HALF_TURN / h)
@@ -112,7 +165,8 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
         for i in range(start, start + t.type_velocities[kind]):
             w.kick[i] = w.kick[i] + w.force[i] - w.free_velocity[i]
     from_u(t, w, a, w.u_drift, w.free_velocity)
-    clamp_velocities(t, m, a, w.free_velocity, h)
+    stop_diverged(t, s, w, a)
+    clamp_velocities(t, m, s, a, w.free_velocity, h)
     if root == 6:
         linear = wp.vec3(w.free_velocity[start], w.free_velocity[start + 1], w.free_velocity[start + 2])
         angular = wp.vec3(w.free_velocity[start + 3], w.free_velocity[start + 4], w.free_velocity[start + 5])
@@ -132,7 +186,8 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
         elif place == 0:
             advance_ball(m, s, dof, h * three(w.free_velocity, start + i))
     from_u(t, w, a, w.u, w.free_velocity)
-    clamped = clamp_velocities(t, m, a, w.free_velocity, h)
+    stop_diverged(t, s, w, a)
+    clamped = clamp_velocities(t, m, s, a, w.free_velocity, h)
     if clamped == 1:
         w.momentum_known[a] = 0
     synchronise(t, m, s, w, a, h, clamped)

@@ -95,6 +95,8 @@ class StateData:
     dof_position: wp.array[wp.float32]
     ball_turn: wp.array[wp.quat]
     half_kick: wp.array[wp.float32]
+    root_remainder: wp.array[wp.vec3]
+    diverged: wp.array[wp.int32]
     root_synced: wp.array[wp.int32]
     fresh: wp.array[wp.int32]
     dof_saturation: wp.array[wp.int32]
@@ -147,6 +149,15 @@ class Scratch:
     ]  # force by linear acceleration of the centre of mass; of long chains alone
     articulated_coupling: wp.array[wp.mat33]  # torque by it
     articulated_inertia: wp.array[wp.mat33]  # torque by angular acceleration
+    wide_mass: wp.array[
+        wp.float64
+    ]  # of the subtree; of articulations that float32 does not bear, see `precise`
+    wide_moment: wp.array[wp.vec3d]
+    wide_inertia: wp.array[wp.mat33d]
+    wide_force: wp.array[wp.vec3d]
+    wide_torque: wp.array[wp.vec3d]
+    wide_entry: wp.array[wp.float64]  # M, then L and D
+    wide_right: wp.array[wp.float64]  # right-hand side, then the kick
     motion_angular: wp.array[wp.vec3]  # joint motion of each velocity index
     motion_linear: wp.array[wp.vec3]
     force: wp.array[wp.float32]  # generalized force, by velocity index
@@ -184,9 +195,15 @@ class Scratch:
     dof_slack_impulse: wp.array[wp.float32]
     dof_friction_impulse: wp.array[wp.float32]
     momentum_linear: wp.array[wp.vec3]
-    momentum_angular: wp.array[wp.vec3]
+    momentum_angular: wp.array[wp.vec3]  # about the centre of mass of the articulation
     momentum_known: wp.array[wp.int32]
-    origin_shift: wp.array[wp.vec3]
+    origin_start: wp.array[wp.vec3]  # place of the root link's centre of mass at the start of the step
+    origin_travel: wp.array[wp.vec3]  # its way since then, with what rounding of the place has left out
+    origin_shift: wp.array[wp.vec3]  # its way in the substep
+    total_mass: wp.array[wp.float32]
+    mass_centre: wp.array[wp.vec3]  # of the articulation, relative to that of the root link
+    centre_step: wp.array[wp.vec3]  # way of it in the substep by the momentum
+    gravity_share: wp.array[wp.float32]  # of the mass
     loaded: wp.array[wp.int32]  # whether a contact or limit carried force in the substep
     rubbed: wp.array[wp.int32]  # whether a row of friction did
     coupled: wp.array[wp.int32]  # whether joints beside the tree act on the articulation

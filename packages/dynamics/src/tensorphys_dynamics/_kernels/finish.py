@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.advance import advance_articulation
+from tensorphys_dynamics._kernels.advance import advance_articulation, keep_remainder
 from tensorphys_dynamics._kernels.arrays import ControlData, ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, publish_links
 from tensorphys_dynamics._kernels.trail import keep_change
@@ -43,6 +43,7 @@ def finish_step(
         advance_articulation(t, m, s, w, a, time_step[0] / float(substeps))
         keep_change(t, w, y, a)
         articulation_kinematics(t, m, s, w, a)
+        keep_remainder(t, m, s, w, a)
         publish_links(t, s, w, a)
     turn_over_inputs(t, s, c, a)
     w.momentum_known[a] = 0

@@ -110,57 +110,89 @@ FASTEST_TURN = wp.constant(1.0e5)
 
 
 @wp.func
-def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
-    """Set the root velocity of a floating base so that the known total momentum holds, joint velocities kept.
-
-    The momentum is linear in the root velocity: with the composite mass, centre c and inertia about it,
-    Δω = I⁻¹ (ΔL − c × Δp) and Δv = Δp / m − Δω × c [Featherstone 2008, §2.13]. Where no momentum is known
-    it is only measured.
-    """
-    kind = t.articulation_type[a]
+def measure_composite(t: Tables, m: ModelData, w: Scratch, a: int):
+    """Total mass, its centre relative to that of the root link, and linear momentum; keeps the share that falls."""
     base = t.articulation_link[a]
     mass = float(0.0)
+    falling = float(0.0)
     moment = wp.vec3(0.0, 0.0, 0.0)
-    inertia = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     p = wp.vec3(0.0, 0.0, 0.0)
-    angular = wp.vec3(0.0, 0.0, 0.0)
-    for local in range(t.type_links[kind]):
+    for local in range(t.type_links[t.articulation_type[a]]):
         link = base + local
         c = w.link_com_offset[link]
-        velocity = w.link_linear[link] + wp.cross(w.link_angular[link], c)
         mass += m.link_mass[link]
+        falling += m.link_mass[link] * m.link_gravity[link]
         moment += m.link_mass[link] * c
-        inertia += w.link_inertia[link] + point_inertia(m.link_mass[link], c)
-        p += m.link_mass[link] * velocity
-        angular += w.link_inertia[link] * w.link_angular[link] + wp.cross(c, m.link_mass[link] * velocity)
-    centre = moment / mass
-    about_centre = inertia - point_inertia(mass, centre)
-    # rounding of a heavy load far from the root may leave no inertia to invert
-    size = wp.trace(about_centre)
+        p += m.link_mass[link] * (w.link_linear[link] + wp.cross(w.link_angular[link], c))
+    w.total_mass[a] = mass
+    w.gravity_share[a] = falling / mass
+    return mass, moment / mass, p
+
+
+@wp.func
+def measure_spin(t: Tables, m: ModelData, w: Scratch, a: int, centre: wp.vec3, velocity: wp.vec3):
+    """Angular momentum and inertia about the centre of mass, which moves at `velocity`."""
+    base = t.articulation_link[a]
+    inertia = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    spin = wp.vec3(0.0, 0.0, 0.0)
+    for local in range(t.type_links[t.articulation_type[a]]):
+        link = base + local
+        c = w.link_com_offset[link]
+        own = w.link_linear[link] + wp.cross(w.link_angular[link], c) - velocity
+        arm = c - centre
+        inertia += w.link_inertia[link] + point_inertia(m.link_mass[link], arm)
+        spin += w.link_inertia[link] * w.link_angular[link] + wp.cross(arm, m.link_mass[link] * own)
+    return spin, inertia
+
+
+@wp.func
+def place_root(m: ModelData, s: StateData, w: Scratch, a: int, link: int, rotation: wp.quat):
+    """Root pose from where its centre of mass has come to in the step."""
+    place = w.origin_start[a] - wp.quat_rotate(rotation, m.link_com[link])
+    s.root_pose[a] = wp.transform(place + w.origin_travel[a], rotation)
+
+
+@wp.func
+def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
+    """Set the root velocity of a floating base so that the known momentum holds, joint velocities kept, and carry the
+    root so that the centre of mass has moved by it.
+
+    The momentum is linear in the root velocity: with the composite mass, its centre c and the inertia about it,
+    Δω = I⁻¹ ΔL and Δv = Δp / m − Δω × c [Featherstone 2008, §2.13]. L is that about the centre of mass: about any
+    other point the error of second order in the place of the mass, times p, would be made good by a spin, which
+    a heavy load at the end of a light chain does not survive. Where no momentum is known it is only measured.
+    """
+    base = t.articulation_link[a]
+    mass, centre, p = measure_composite(t, m, w, a)
+    spin, inertia = measure_spin(t, m, w, a, centre, p / mass)
+    # rounding may leave no inertia to invert
+    size = wp.trace(inertia)
     sound = int(0)
-    target_p = w.momentum_linear[a]
-    target_angular = w.momentum_angular[a] - wp.cross(w.origin_shift[a], target_p)
     turn = wp.vec3(0.0, 0.0, 0.0)
     move = wp.vec3(0.0, 0.0, 0.0)
-    if w.momentum_known[a] == 1 and wp.determinant(about_centre) > SOUND * size * size * size:
-        dp = target_p - p
-        turn = wp.inverse(about_centre) * (target_angular - angular - wp.cross(centre, dp))
-        move = dp / mass - wp.cross(turn, centre)
+    if w.momentum_known[a] == 1 and wp.determinant(inertia) > SOUND * size * size * size:
+        turn = wp.inverse(inertia) * (w.momentum_angular[a] - spin)
+        move = (w.momentum_linear[a] - p) / mass - wp.cross(turn, centre)
         if wp.length(w.link_angular[base] + turn) <= FASTEST_TURN:
             if wp.length(w.link_linear[base] + move) <= FASTEST:
                 sound = 1
     if sound == 1:
+        links = t.type_links[t.articulation_type[a]]
         start = t.articulation_velocity[a]
         for i in range(3):
             s.velocity[start + i] = s.velocity[start + i] + move[i]
             s.velocity[start + 3 + i] = s.velocity[start + 3 + i] + turn[i]
-        for local in range(t.type_links[kind]):
+        for local in range(links):
             w.link_linear[base + local] = w.link_linear[base + local] + move
             w.link_angular[base + local] = w.link_angular[base + local] + turn
-        p = target_p
-        angular = target_angular
-    w.momentum_linear[a] = p
-    w.momentum_angular[a] = angular
+        if links > 1:
+            astray = w.origin_shift[a] + centre - w.mass_centre[a] - w.centre_step[a]
+            w.origin_travel[a] = w.origin_travel[a] - astray
+            place_root(m, s, w, a, base, wp.transform_get_rotation(s.root_pose[a]))
+    else:
+        w.momentum_linear[a] = p
+        w.momentum_angular[a] = spin
+    w.mass_centre[a] = centre
 
 
 @wp.func
@@ -210,6 +242,8 @@ def update_written(
         previous_count_out[t.articulation_environment[a]] = 0
         kind = t.articulation_type[a]
         s.root_synced[a] = 0
+        s.root_remainder[a] = wp.vec3(0.0, 0.0, 0.0)
+        s.diverged[a] = 0
         for i in range(t.type_velocities[kind]):
             s.half_kick[t.articulation_velocity[a] + i] = 0.0
             s.velocity_change[t.articulation_velocity[a] + i] = 0.0

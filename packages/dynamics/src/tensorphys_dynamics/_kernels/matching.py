@@ -60,6 +60,8 @@ def match_each_contact(
     old = find_key(r.previous_key, start, start + r.previous_count[environment], k.key[slot])
     if old >= 0:
         force = r.previous_force[old]
+        if not wp.isfinite(wp.length_sq(force)):
+            force = wp.vec3(0.0, 0.0, 0.0)
     n = k.normal[slot]
     t1, t2 = orthonormal_basis(n)
     r.impulse[slot] = h * wp.vec3(wp.dot(force, n), wp.dot(force, t1), wp.dot(force, t2))

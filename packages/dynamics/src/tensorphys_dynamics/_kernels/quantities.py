@@ -9,7 +9,8 @@ from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, T
 from tensorphys_dynamics._kernels.drives import copy_mass
 from tensorphys_dynamics._kernels.factor import factorize, solve
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
-from tensorphys_dynamics._kernels.smooth import link_rates, mass_rows
+from tensorphys_dynamics._kernels.smooth import mass_rows
+from tensorphys_dynamics._kernels.wrenches import link_rates
 
 wp.set_module_options({"enable_backward": False})
 

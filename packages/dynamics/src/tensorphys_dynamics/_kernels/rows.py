@@ -289,6 +289,8 @@ def match_contacts(
         if old < r.previous_count[environment]:
             if r.previous_key[start + old] == key:
                 force = r.previous_force[start + old]
+                if not wp.isfinite(wp.length_sq(force)):
+                    force = wp.vec3(0.0, 0.0, 0.0)
         n = k.normal[slot]
         t1, t2 = orthonormal_basis(n)
         r.impulse[slot] = h * wp.vec3(wp.dot(force, n), wp.dot(force, t1), wp.dot(force, t2))

@@ -46,4 +46,6 @@ def keep_change(t: Tables, w: Scratch, y: StateData, a: int):
     """Add what the sweep changed, with the velocity after it in `free_velocity`."""
     start = t.articulation_velocity[a]
     for i in range(start, start + t.type_velocities[t.articulation_type[a]]):
-        y.velocity_change[i] = y.velocity_change[i] + w.free_velocity[i]
+        change = y.velocity_change[i] + w.free_velocity[i]
+        # of what diverged nothing is known
+        y.velocity_change[i] = wp.where(wp.isfinite(change), change, 0.0)

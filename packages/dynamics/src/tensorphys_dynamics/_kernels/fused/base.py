@@ -85,6 +85,8 @@ const V gravity = V{gravity_[0], gravity_[1], gravity_[2]};
 const float* com0 = (const float*)&m.link_com.data[link0];
 int fresh = s.fresh.data[env], root_synced = s.root_synced.data[env], known = 0, loaded = 0, unblended = 0;
 V momentum = V{0, 0, 0}, spin_momentum = V{0, 0, 0}, shift = V{0, 0, 0}, origin = V{0, 0, 0};
+// centre of mass relative to that of the root, how it moves, and its way in the substep by the momentum
+V middle = V{0, 0, 0}, middle_speed = V{0, 0, 0}, middle_step = V{0, 0, 0};
 
 for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[env])[i];
 for (int i = lane; i < entry_count; i += G) w->factor[i] = 0.0f;
@@ -116,9 +118,19 @@ for (int i = lane; i < nv; i += G) {
 const bool rough = group_any(kinds & ROUGH), weighed = group_any(kinds & BY_LOAD);
 SYNC();
 {IDLE}
-// centre of mass of the root at the start of the step, and how far it has come
+// share of the mass that falls
+float falling = 0.0f, total_mass = 0.0f;
+if (NR == 6) {
+  for (int l = lane; l < nl; l += G) {
+    falling += m.link_mass.data[link0 + l] * m.link_gravity.data[link0 + l];
+    total_mass += m.link_mass.data[link0 + l];
+  }
+  total_mass = group_sum(total_mass);
+  falling = group_sum(falling) / total_mass;
+}
+// centre of mass of the root at the start of the step, and how far it has come, with what rounding of its place left out
 const V centre = load(w->root) + rotate(load_q(w->root + 3), load(com0));
-V travel = V{0, 0, 0};
+V travel = load((const float*)&s.root_remainder.data[env]);
 """
 
 # An environment whose articulation is out of the simulation stands still; inputs of one step are cleared.
@@ -180,6 +192,8 @@ for (int i = lane; i < nv; i += G) {
 }
 for (int i = lane; i < 7; i += G) ((float*)&s.root_pose.data[env])[i] = w->root[i];
 if (lane == 0) {
+  if (NR == 6)
+    store((float*)&s.root_remainder.data[env], (centre - (load(w->root) + rotate(load_q(w->root + 3), load(com0)))) + travel);
   s.root_synced.data[env] = root_synced;
   s.fresh.data[env] = fresh;
 }

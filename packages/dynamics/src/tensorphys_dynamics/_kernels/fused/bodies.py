@@ -51,6 +51,7 @@ auto kick_momentum = [&](V impulse, V turn) {
   const float ahead = h * (root_synced == 0 && fresh == 0 ? 1.5f : 1.0f);
   momentum = momentum + impulse * ahead;
   spin_momentum = spin_momentum + turn * ahead;
+  middle_step = (momentum - impulse * (0.5f * h)) * (h / total_mass);
 };
 """
 
@@ -123,13 +124,13 @@ auto wrenches = [&](bool first) {
       torque = torque + (load((const float*)&s.previous_torque.data[link0 + l]) - torque) * blend;
     }
     // the momentum stands at the time of the positions: what is applied now acts on it for the whole substep
-    const V external = applied + weight;
+    const V external = applied + weight, turning = applied + gravity * (mass * (m.link_gravity.data[link0 + l] - falling));
     const float ld = m.link_linear_damping.data[link0 + l], ad = m.link_angular_damping.data[link0 + l];
     V f = force + weight - classical * mass - velocity * (ld * mass);
     store(w->sub[l] + FORCE, f);
     store(w->sub[l] + TORQUE, torque - rate - spin * ad + cross(x, f));
     impulse = impulse + external;
-    turn = turn + applied_torque + cross(x + velocity * (0.5f * h), external);
+    turn = turn + applied_torque + cross(x - middle + (velocity - middle_speed) * (0.5f * h), turning);
     damped += ld + ad;
   }
   if (NR == 6) {
@@ -175,7 +176,8 @@ auto velocities = [&]() {
 };
 auto forces = [&](bool first) {
   const float blend = first && !fresh ? 0.5f : 0.0f;
-  const F4 fall = F4{gravity.x, gravity.y, gravity.z, 0};
+  const F4 fall = F4{gravity.x, gravity.y, gravity.z, 0}, at = F4{middle.x, middle.y, middle.z, 0};
+  const F4 speed = F4{middle_speed.x, middle_speed.y, middle_speed.z, 0};
   F4 impulse = F4{0, 0, 0, 0}, spin_impulse = impulse;
   float damped = 0.0f;
   for (int l = 0; l < nl; l++) {
@@ -216,13 +218,13 @@ auto forces = [&](bool first) {
       force += (take((const float*)&s.previous_force.data[link0 + l]) - force) * blend;
       torque += (take((const float*)&s.previous_torque.data[link0 + l]) - torque) * blend;
     }
-    const F4 external = applied + weight;
+    const F4 external = applied + weight, turning = applied + fall * (mass * (m.link_gravity.data[link0 + l] - falling));
     const float ld = m.link_linear_damping.data[link0 + l], ad = m.link_angular_damping.data[link0 + l];
     const F4 f = force + weight - classical * mass - velocity * (ld * mass);
     put(w->sub[l] + FORCE, f);
     put(w->sub[l] + TORQUE, torque - rate - spin * ad + cross4(x, f));
     impulse += external;
-    spin_impulse += applied_torque + cross4(x + velocity * (0.5f * h), external);
+    spin_impulse += applied_torque + cross4(x - at + (velocity - speed) * (0.5f * h), turning);
     damped += ld + ad;
   }
   if (NR == 6) {

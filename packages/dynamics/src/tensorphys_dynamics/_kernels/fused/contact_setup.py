@@ -35,6 +35,7 @@ auto match_contacts = [&]() {
     V force = V{0, 0, 0};
     if (old < before && r.previous_key.data[slot0 + old] == key)
       force = load((const float*)&r.previous_force.data[slot0 + old]);
+    if (!(dot(force, force) < 3.0e38f)) force = V{0, 0, 0};
     V n = load((const float*)&k.normal.data[slot]), t = tangent_of(n);
     float* impulse = (float*)&r.impulse.data[slot];
     impulse[0] = h * dot(force, n);

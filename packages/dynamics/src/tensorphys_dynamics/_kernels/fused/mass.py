@@ -145,10 +145,10 @@ auto add_tension = [&]() {
 """
 
 MOMENTUM = r"""
-// Total momentum about the root's centre of mass: measured and, where it is known, the root velocity corrected so that
-// it holds: with the composite mass, centre x and inertia I about it, dw = I^-1 (dL - x cross dp),
-// dv = dp / mass - dw cross x [Featherstone 2008, section 2.13]. The columns of the root in the mass matrix give the
-// part of the joints. That what is set is what is measured at the next step keeps rounding from adding up.
+// Momentum, and angular momentum about the centre of mass: measured and, where it is known, the root velocity corrected so
+// that it holds: with the composite mass, centre x and inertia I about it, dw = I^-1 dL, dv = dp / mass - dw cross x
+// [Featherstone 2008, section 2.13], and the root carried so that the centre has moved by it. The columns of the root in the
+// mass matrix give the part of the joints. That what is set is what is measured at the next step keeps rounding from adding up.
 auto momentum_root = [&]() {
   for (int p = lane; p < 6; p += G) {
     float sum = 0.0f;
@@ -159,11 +159,12 @@ auto momentum_root = [&]() {
   SYNC();
   const float* o = w->sub[0];
   V b = load(o + 1), x = b * (1.0f / o[0]), linear = load(w->v), angular = load(w->v + 3);
-  V joint = load(w->joint), joint_spin = load(w->joint + 3);
+  V joint = load(w->joint), joint_spin = load(w->joint + 3) - cross(x, joint);
+  const float about[6] = {o[4] - b.y * x.y - b.z * x.z, o[5] - b.x * x.x - b.z * x.z, o[6] - b.x * x.x - b.y * x.y,
+                          o[7] + b.x * x.y, o[8] + b.x * x.z, o[9] + b.y * x.z};
   auto measured = [&]() { return linear * o[0] - cross(b, angular) + joint; };
-  auto measured_spin = [&]() { return symmetric(o + 4, angular) + cross(b, linear) + joint_spin; };
-  float xx = o[4] - b.y * x.y - b.z * x.z, yy = o[5] - b.x * x.x - b.z * x.z, zz = o[6] - b.x * x.x - b.y * x.y;
-  float xy = o[7] + b.x * x.y, xz = o[8] + b.x * x.z, yz = o[9] + b.y * x.z;
+  auto measured_spin = [&]() { return symmetric(about, angular) + joint_spin; };
+  const float xx = about[0], yy = about[1], zz = about[2], xy = about[3], xz = about[4], yz = about[5];
   float cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - xz * yy;
   const float determinant = xx * cxx + xy * cxy + xz * cxz, size = xx + yy + zz;
   // rounding of a heavy load far from the root may leave no inertia to invert
@@ -171,18 +172,20 @@ auto momentum_root = [&]() {
   bool sound = known && determinant > SOUND * size * size * size;
   if (sound) {
     const float over = 1.0f / determinant;
-    const V wanted = spin_momentum - cross(shift, momentum);
     const float adjugate[6] = {cxx, xx * zz - xz * xz, xx * yy - xy * xy, cxy, cxz, xy * xz - xx * yz};
     for (int round = 0; round < 2; round++) {
-      V dp = momentum - measured();
-      V d = symmetric(adjugate, wanted - measured_spin() - cross(x, dp)) * over;
+      V dp = momentum - measured(), d = symmetric(adjugate, spin_momentum - measured_spin()) * over;
       linear = linear + (dp * (1.0f / o[0]) - cross(d, x));
       angular = angular + d;
     }
     sound = dot(angular, angular) <= FASTEST_TURN * FASTEST_TURN && dot(linear, linear) <= FASTEST * FASTEST;
-    spin_momentum = wanted;
+    if (sound && nl > 1) travel = travel - (shift + x - middle - middle_step);
     SYNC();
-    if (sound && lane == 0) { store(w->v, linear); store(w->v + 3, angular); }
+    if (sound && lane == 0) {
+      store(w->v, linear);
+      store(w->v + 3, angular);
+      if (nl > 1) store(w->root, (centre - origin) + travel);
+    }
     SYNC();
   }
   if (!sound) {
@@ -191,6 +194,8 @@ auto momentum_root = [&]() {
     momentum = measured();
     spin_momentum = measured_spin();
   }
+  middle = x;
+  middle_speed = momentum * (1.0f / o[0]);
 };
 """
 

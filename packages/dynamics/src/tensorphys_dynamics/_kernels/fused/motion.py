@@ -128,6 +128,21 @@ auto largest_speed = [&](int i) {
   const float bound = m.dof_max_velocity.data[dof0 + i];
   return tab(T_ROTATIONAL + i) ? lesser(bound, HALF_TURN / h) : bound;
 };
+// Have an articulation whose velocities are no numbers any more stand where it is, and mark it.
+auto stop_diverged = [&](float* v) {
+  int wrong = 0;
+  for (int i = lane; i < nv; i += G) if (!(magnitude(v[i]) <= ENDLESS)) wrong = 1;
+  if (!group_any(wrong)) return;
+  known = 0;
+  for (int i = lane; i < nv; i += G) {
+    v[i] = w->kick[i] = w->limit_force[i] = 0.0f;
+    w->saturation[i] = 0;
+    if (i >= NR) s.dof_friction_force.data[dof0 + i] = 0.0f;
+    if (!(magnitude(w->v[i]) <= ENDLESS)) w->v[i] = w->half_kick[i] = 0.0f;
+  }
+  if (lane == 0) s.diverged.data[env] = 1;
+  SYNC();
+};
 // Bound the speeds of joints and of a floating root; tells whether the root was bounded.
 auto clamp = [&](float* v) {
   int clamped = 0;
@@ -140,7 +155,13 @@ auto clamp = [&](float* v) {
     float linear = dot(a, a), angular = dot(b, b);
     float top = lesser(m.link_max_linear_velocity.data[link0], FASTEST), spin = lesser(m.link_max_angular_velocity.data[link0], HALF_TURN / h);
     SYNC();
-    if (linear > top * top) { clamped = 1; if (lane == 0) store(v, a * (top / sqrtf(linear))); }
+    if (linear > top * top) {
+      clamped = 1;
+      if (lane == 0) {
+        store(v, a * (top / sqrtf(linear)));
+        if (top == FASTEST) s.diverged.data[env] = 1;
+      }
+    }
     if (angular > spin * spin) { clamped = 1; if (lane == 0) store(v + 3, b * (spin / sqrtf(angular))); }
   }
   SYNC();
@@ -203,6 +224,8 @@ auto advance = [&](bool moved, bool rubbed, int substep) {
     }
   // what friction changed belongs to the kick whose half synchronises the velocity
   if (rubbed) for (int i = lane; i < nv; i += G) w->kick[i] += w->cosine[i] - w->free_v[i];
+  stop_diverged(w->sine);
+  stop_diverged(w->cosine);
   clamp(w->sine);
   if (NR == 6) move_root(load(w->sine), load(w->sine + 3));
   else {
@@ -221,7 +244,8 @@ auto advance = [&](bool moved, bool rubbed, int substep) {
       const float bound = largest_speed(i);
       half = lesser(greater(half, -bound - w->cosine[i]), bound - w->cosine[i]);
     } else half = 0.0f;
-    y.velocity_change.data[trail_row(substep, nv) + i] += w->cosine[i];
+    const float change = y.velocity_change.data[trail_row(substep, nv) + i] + w->cosine[i];
+    y.velocity_change.data[trail_row(substep, nv) + i] = magnitude(change) < 3.0e38f ? change : 0.0f;
     s.velocity_change.data[velocity0 + i] = w->cosine[i] - (w->v[i] - w->half_kick[i]);
     w->v[i] = w->cosine[i] + half;
     // a known momentum gives the synchronised root velocity; there is nothing to take back then

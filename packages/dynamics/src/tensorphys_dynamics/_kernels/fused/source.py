@@ -9,7 +9,7 @@ from typing import Any
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.advance import HALF_TURN
+from tensorphys_dynamics._kernels.advance import ENDLESS, HALF_TURN
 from tensorphys_dynamics._kernels.arrays import (
     ContactData,
     ContactRows,
@@ -256,6 +256,7 @@ def _constants(size: SizeClass) -> str:
         "SETTLED": SETTLED,
         "HALF_TURN": HALF_TURN,
         "SOUND": SOUND,
+        "ENDLESS": ENDLESS,
         "FASTEST": FASTEST,
         "FASTEST_TURN": FASTEST_TURN,
         "CANCELLED": CANCELLED,
