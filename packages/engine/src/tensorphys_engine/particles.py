@@ -210,8 +210,8 @@ class _Moving:
     def __init__(self, owner: SceneParticles) -> None:
         self._owner = owner
         seen = owner.obstacles
-        for name in ("count", "normal", "point", "velocity", "friction", "response", "impulse"):
-            setattr(self, name, getattr(seen, name))
+        self.count, self.normal, self.point, self.velocity = seen.count, seen.normal, seen.point, seen.velocity
+        self.friction, self.response, self.impulse = seen.friction, seen.response, seen.impulse
 
     def collide(self, positions: wp.array, margin: wp.array, time: wp.array) -> None:
         self._owner.obstacles.collide(positions, margin, time)

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from tensorphys_engine.errors import BuildError
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.numbering import Numbering
-from tensorphys_engine.soft_columns import SoftBody
+from tensorphys_engine.soft_columns import CollisionMesh, SoftBody
 from tensorphys_engine.soft_values import SoftValues
-from tensorphys_fem import Body, FemError, Material, ShellMesh, TetMesh, voxel_mesh
-from tensorphys_scene import SoftData, SoftKind, SoftPrims
+from tensorphys_fem import Body, FemError, Material, ShellMesh, TetMesh, embed_points, voxel_mesh
+from tensorphys_scene import SoftData, SoftKind
 
 _RESOLUTION = 10
 _BODY_KINDS = (SoftKind.VOLUME_BODY, SoftKind.SURFACE_BODY)
@@ -58,6 +58,7 @@ class _Template:
         self._prefix = scene.environments.path[int(users[0])] if users.size else ""
         self._transform = numbering.columns(index, "soft_prims.transform")
         self._meshes: dict[tuple[int, bytes], TetMesh | ShellMesh] = {}
+        self._collision_meshes: dict[tuple[int, int], CollisionMesh | None] = {}
         self._rows = [
             row
             for row in range(self._prims.count)
@@ -111,6 +112,51 @@ class _Template:
             points = np.asarray(rest, float)
         return at, points, elements
 
+    def _collision_source(
+        self, row: int
+    ) -> tuple[int, npt.NDArray[np.float64], npt.NDArray[np.int32]] | None:
+        """Row, points and elements of a collision mesh beside the simulation mesh."""
+        data, at = self._prims.data[row], self._sources[row][0]
+        old = data.values.get("physxDeformable:collisionIndices")
+        if old is not None and len(old):
+            points = data.values.get(
+                "physxDeformable:collisionRestPoints", data.values.get("physxDeformable:collisionPoints")
+            )
+            if points is None:
+                path = self._prefix + self._prims.path[row]
+                raise BuildError(f"{path}: physxDeformable:collisionIndices without collisionRestPoints")
+            return row, np.asarray(points, float), np.asarray(old, np.int32).reshape(-1, 4)
+        for other in range(self._prims.count):
+            is_below = self._prims.path[other].startswith(self._prims.path[row] + "/")
+            if is_below and other != at and int(self._prims.kind[other]) == SoftKind.GEOMETRY:
+                found = self._prims.data[other]
+                if len(found.elements):
+                    return other, found.points, found.elements
+        return None
+
+    def _collision(
+        self, row: int, mesh: TetMesh | ShellMesh, frames: Any, rotation: Any, path: str
+    ) -> tuple[str, CollisionMesh | None]:
+        """Path and mesh of the collision geometry; the mesh is None where it is the simulation mesh."""
+        source = self._collision_source(row)
+        at = self._sources[row][0]
+        if source is None or not isinstance(mesh, TetMesh):
+            return self._prims.path[at], None
+        other, points, elements = source
+        key = (row, id(mesh))
+        if key not in self._collision_meshes:
+            # from its own frame into the axes of the simulation mesh
+            own, body = np.asarray(frames[other], float), np.asarray(frames[at], float)
+            placed = (points @ own[:3, :3].T + own[:3, 3] - body[:3, 3]) @ rotation
+            try:
+                embedding = embed_points(mesh, placed)
+            except FemError as error:
+                raise BuildError(f"{path}: {error}") from error
+            self._collision_meshes[key] = CollisionMesh(
+                placed, np.asarray(elements, np.int32), embedding.nodes, embedding.weights
+            )
+        return self._prims.path[other], self._collision_meshes[key]
+
     def _mesh(self, row: int, points: npt.NDArray[np.float64], linear: Any) -> TetMesh | ShellMesh:
         """Mesh of a body, sheared and scaled as its prim, in its own axes."""
         scale = max(float(np.abs(linear).max()), 1e-30)
@@ -161,6 +207,8 @@ class _Template:
         if values.disables_gravity and prefix == self._prefix:
             self._findings.note(path, "gravity cannot be switched off for a deformable; it acts")
         filter_distance = values.filter_distance
+        collision_path, collision = self._collision(row, mesh, frames, rotation, path)
+        material = self._material_path(row)
         return SoftBody(
             path=path,
             body=body,
@@ -168,6 +216,10 @@ class _Template:
             filter_distance=filter_distance,
             max_push=values.max_push,
             velocities=values.velocities(len(mesh.points), rotation),
+            material=prefix + material if material in self._prims.path else material,
+            simulation_path=prefix + self._prims.path[at],
+            collision_path=prefix + collision_path,
+            collision=collision,
         )
 
     def _made(
@@ -203,18 +255,18 @@ class _Template:
         except FemError as error:
             raise BuildError(f"{path}: {error}") from error
 
+    def _material_path(self, row: int) -> str:
+        """Path of the material of a body or of its geometry, below the environment or shared; "" where none is known."""
+        names = [self._prims.data[row].material, self._prims.data[self._sources[row][0]].material]
+        known = {*self._prims.path, *self._shared.path}
+        return next((name for name in names if name and name in known), "")
+
     def _material(self, row: int) -> SoftData:
-        data = self._prims.data[row]
-        names = [data.material, self._prims.data[self._sources[row][0]].material]
-        for name in names:
-            for table in (self._prims, self._shared):
-                if name and name in table.path:
-                    return table.data[_row_of(table, name)]
+        name = self._material_path(row)
+        for table in (self._prims, self._shared):
+            if name and name in table.path:
+                return table.data[table.row(name)]
         return SoftData()
-
-
-def _row_of(table: SoftPrims, path: str) -> int:
-    return list(table.path).index(path)
 
 
 def _polar(matrix: npt.NDArray[np.float64]) -> tuple[Any, Any]:

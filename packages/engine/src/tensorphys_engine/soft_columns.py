@@ -11,6 +11,22 @@ from tensorphys_fem import Body, ShellMesh, TetMesh
 
 
 @dataclass(frozen=True)
+class CollisionMesh:
+    """A mesh that follows a simulation mesh.
+
+    Attributes:
+        points: At rest, in the axes of the simulation mesh [length], shape [P, 3].
+        elements: Tetrahedra or triangles, int32, shape [E, 4] or [E, 3].
+        nodes, weights: Nodes of the simulation mesh that carry each point and their weights, shape [P, 4].
+    """
+
+    points: npt.NDArray[np.float64]
+    elements: npt.NDArray[np.int32]
+    nodes: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class SoftBody:
     """A deformable of one environment.
 
@@ -21,7 +37,10 @@ class SoftBody:
         filter_distance: Distance at rest within which it does not [length]; None: the mean edge of its surface.
         max_push: Bound of the speed that removes penetration [length/s].
         velocities: Nodes at the start [length/s], None at rest.
-        prim_points: Number of nodes that the prim itself has, where the mesh was made from it; else that of the mesh.
+        material: Prim path of its material, "" where none is bound.
+        simulation_path, collision_path: Prims of the simulation and of the collision mesh.
+        collision: Collision mesh where the prim has one of its own, embedded in the simulation mesh; it is what views
+            show, contacts are those of the simulation mesh.
     """
 
     path: str
@@ -30,6 +49,10 @@ class SoftBody:
     filter_distance: float | None = None
     max_push: float = 1.0
     velocities: npt.NDArray[np.float64] | None = field(default=None, compare=False)
+    material: str = ""
+    simulation_path: str = ""
+    collision_path: str = ""
+    collision: CollisionMesh | None = field(default=None, compare=False)
 
     @property
     def triangles(self) -> npt.NDArray[np.int32]:
