@@ -200,7 +200,7 @@ class Articulation(ArticulationWriters, _Lab):
             limits = data.array("joint_pos_limits").numpy()
             speeds = data.array("joint_vel_limits").numpy()
             bad = ((position < limits[..., 0] - 1e-5) | (position > limits[..., 1] + 1e-5)).any(axis=0)
-            bad_speed = (np.abs(velocity) > np.nextafter(speeds, np.inf)).any(axis=0)
+            bad_speed = (np.abs(velocity) > speeds.astype(np.float64) * (1.0 + 1e-6)).any(axis=0)
             for what, wrong, values in (("joint_pos", bad, position), ("joint_vel", bad_speed, velocity)):
                 if wrong.any():
                     place = int(np.argmax(wrong))

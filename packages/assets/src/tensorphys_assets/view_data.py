@@ -45,10 +45,9 @@ class EngineAccess:
 
     def gravity_direction(self, target: wp.array) -> None:
         """Direction of gravity of each row; zero where there is none."""
-        wp.launch(
-            unit_directions, target.size, [self.simulation.model.gravity, self._environments], [target],
-            device=self.device,
-        )  # fmt: skip
+        flat = target if target.ndim == 1 else reinterpret(target, wp.vec3f, (target.size,))
+        inputs = [self.simulation.model.gravity, self._environments]
+        wp.launch(unit_directions, flat.size, inputs, [flat], device=self.device)
 
 
 class ViewData(AssetData):

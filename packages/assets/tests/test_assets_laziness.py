@@ -1,0 +1,148 @@
+"""Buffers are filled once a step at most, only when they are read, and stand where they stood."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import warp as wp
+from asset_stages import Stage, arm_cfg, cube_cfg, host, make, pair_cfg, pair_stage
+
+
+def pointer(proxy: object) -> int:
+    return proxy.warp.ptr
+
+
+def test_proxies_and_pointers_stay_over_steps_and_writes() -> None:
+    scene, arm = make(Stage(2).arms(), arm_cfg())
+    names = ("root_pose_w", "body_link_pos_w", "joint_pos", "body_com_jacobian_w", "joint_stiffness", "heading_w")
+    before = {name: (getattr(arm.data, name), pointer(getattr(arm.data, name))) for name in names}
+    scene.step(2)
+    arm.write_joint_position_to_sim_index(position=np.full((2, 4), 0.1, np.float32))
+    for name, (proxy, place) in before.items():
+        assert getattr(arm.data, name) is proxy
+        assert pointer(proxy) == place
+
+
+def test_a_quantity_is_fetched_once_a_step_and_only_when_read() -> None:
+    scene, arm = make(Stage(2).arms(), arm_cfg())
+    data = arm.data
+    first = data.fill_count("body_link_pose_w")
+    assert first == 0
+    for _ in range(3):
+        scene.step()
+        data.body_link_pose_w, data.body_link_pos_w, data.body_link_quat_w, data.body_com_pose_w  # noqa: B018
+    assert data.fill_count("body_link_pose_w") == 3
+    scene.step(5)
+    assert data.fill_count("body_link_pose_w") == 3
+
+
+def test_properties_are_fetched_once() -> None:
+    scene, arm = make(Stage(2).arms(), arm_cfg())
+    fills = arm.data.fill_count("body_mass")
+    for _ in range(3):
+        scene.step()
+        arm.data.body_mass, arm.data.joint_armature  # noqa: B018
+    assert arm.data.fill_count("body_mass") == max(fills, 1)
+    arm.set_masses_index(masses=np.full((2, 5), 2.0, np.float32))
+    assert arm.data.fill_count("body_mass") == max(fills, 1)
+    np.testing.assert_array_equal(host(arm.data.body_mass), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("writer", "payload", "shape", "fresh", "stale"),
+    [
+        (
+            "write_root_pose_to_sim_index",
+            "root_pose",
+            (2, 7),
+            ("root_link_pose_w", "joint_pos", "joint_vel", "root_com_vel_w"),
+            ("root_com_pose_w", "projected_gravity_b", "heading_w", "body_link_pose_w", "_root_com_vel_b"),
+        ),
+        (
+            "write_root_velocity_to_sim_index",
+            "root_velocity",
+            (2, 6),
+            ("root_com_vel_w", "root_link_pose_w", "root_com_pose_w", "body_link_pose_w", "projected_gravity_b"),
+            ("root_link_vel_w", "body_com_vel_w", "_root_com_vel_b"),
+        ),
+        (
+            "write_joint_velocity_to_sim_index",
+            "velocity",
+            (2, 4),
+            ("joint_vel", "joint_pos", "body_link_pose_w", "root_com_vel_w", "body_com_pose_w"),
+            ("body_com_vel_w", "body_link_vel_w"),
+        ),
+        (
+            "write_joint_position_to_sim_index",
+            "position",
+            (2, 4),
+            ("joint_pos", "joint_vel", "root_link_pose_w", "root_com_vel_w"),
+            ("body_link_pose_w", "body_com_vel_w", "body_com_pose_w", "mass_matrix", "body_com_jacobian_w"),
+        ),
+    ],
+)
+def test_writes_make_their_dependants_stale_and_nothing_else(writer, payload, shape, fresh, stale) -> None:
+    _, arm = make(Stage(2).arms(fixed=False), arm_cfg())
+    data = arm.data
+    for name in (*fresh, *stale):
+        data.read(name)
+    values = np.zeros(shape, np.float32)
+    if shape[-1] == 7:
+        values[:, 6] = 1.0
+    getattr(arm, writer)(**{payload: values}, skip_forward=True)
+    assert all(data.is_fresh(name) for name in (*fresh, *stale))
+    getattr(arm, writer)(**{payload: values})
+    assert [name for name in fresh if not data.is_fresh(name)] == []
+    assert [name for name in stale if data.is_fresh(name)] == []
+
+
+def test_one_pass_of_kinematics_a_write_and_none_a_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene, arm = make(Stage(2).arms(fixed=False), arm_cfg())
+    count = []
+    refresh = scene.simulation.refresh
+    monkeypatch.setattr(scene.simulation, "refresh", lambda: (count.append(1), refresh()))
+    arm.write_joint_velocity_to_sim_index(velocity=np.ones((2, 4), np.float32))
+    assert len(count) == 1
+    # Whichever reader comes first, it finds velocities that follow from the write.
+    assert np.linalg.norm(host(arm.data.root_link_vel_w)) < 1e-6
+    assert np.linalg.norm(host(arm.data.body_com_vel_w)) > 1e-3
+    arm.data.body_link_vel_w, arm.data.body_com_pose_w, arm.data.body_link_pose_w  # noqa: B018
+    assert len(count) == 1
+
+
+def test_parts_share_the_memory_of_the_whole() -> None:
+    _, cube = make(Stage(2).cubes(), cube_cfg())
+    data = cube.data
+    whole = pointer(data.root_link_pose_w)
+    assert pointer(data.root_link_pos_w) == whole
+    assert pointer(data.root_link_quat_w) == whole + 12
+    assert pointer(data.body_link_pose_w) == whole
+    assert data.root_link_pos_w.warp.strides == data.root_link_pose_w.warp.strides
+    np.testing.assert_array_equal(host(data.root_link_pos_w), host(data.root_link_pose_w)[:, :3])
+
+
+def test_dynamics_are_allocated_when_they_are_read() -> None:
+    scene, arm = make(Stage(2).arms(), arm_cfg())
+    scene.step(2)
+    assert "mass_matrix" not in arm.data._slots
+    assert "body_com_jacobian_w" not in arm.data._slots
+    arm.data.mass_matrix  # noqa: B018
+    assert "mass_matrix" in arm.data._slots
+
+
+def test_a_second_reset_starts_from_the_stage_again() -> None:
+    scene, cube = make(Stage(2).cubes(), cube_cfg())
+    scene.step(20)
+    fallen = host(cube.data.root_pos_w)[0, 2]
+    scene.reset()
+    assert fallen < 0.9
+    assert host(cube.data.root_pos_w)[0, 2] == 1.0
+
+
+def test_writes_past_the_asset_are_seen_after_invalidation() -> None:
+    _, pair = make(pair_stage(), pair_cfg())
+    pair.data.body_mass  # noqa: B018
+    masses = wp.array(np.full((4, 1), 3.0, np.float32), dtype=wp.float32, device="cpu")
+    pair.root_view.set_masses(masses, None)
+    pair.data.invalidate_all()
+    np.testing.assert_array_equal(host(pair.data.body_mass), 3.0)
