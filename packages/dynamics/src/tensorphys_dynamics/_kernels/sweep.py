@@ -187,7 +187,7 @@ def contact_pass(
         largest = wp.max(largest, after)
         if after > 0.0 or before > 0.0:
             active += 1
-    return wp.where(active > 1 and change > SUDDEN * largest, EXTRA, 0)
+    return wp.where(active > 0 and change > SUDDEN * largest, EXTRA, 0)
 
 
 @wp.func

@@ -131,7 +131,7 @@ auto contact_pass = [&](const bool biased) {
     largest = greater(largest, normal);
     active++;
   }
-  return active > 1 && change > SUDDEN * largest;
+  return active > 0 && change > SUDDEN * largest;
 };
 auto contact_move = [&]() {
   for (int at = 0; at < nc; at++) {
