@@ -1,6 +1,10 @@
 """Time of kinematics, mass matrix, bias and forward dynamics of three robots, beside Pinocchio and MuJoCo.
 
-    python tools/bench quantities [--device cuda:0] [--counts 1 256 8192] [--json quantities.json]
+    python tools/bench quantities [--device cuda:0] [--counts 1 256 8192] [--robots FOLDER] [--json quantities.json]
+
+Robots are the Panda, ANYmal C (floating) and the humanoid of MuJoCo Warp, read from stages in FOLDER as
+`tools/fetch_robots.py` leaves them (default: TENSORPHYS_ROBOTS), which takes the package `tensorphys`; without a folder
+made-up ones of their sizes.
 
 Reports microseconds an environment, median and quartiles of replays of a recorded launch: FK (link poses and velocities),
 mass matrix (kinematics included), bias (gravity and velocity products by inverse dynamics), forward dynamics, Jacobians
@@ -17,6 +21,7 @@ import json
 import os
 import pathlib
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,8 +29,51 @@ import numpy as np
 import warp as wp
 
 from tensorphys_dynamics import Quantities, Solver
-from tensorphys_dynamics._reference import rotation
+from tensorphys_dynamics._reference import Tree, rotation
 from tensorphys_dynamics.testing import model_of, robots
+
+# Where a robot's stage is in the folder of robots, and whether its base floats.
+STAGES = {
+    "Panda": ("erd_panda", False),
+    "ANYmal C": ("erd_anymal_c", True),
+    "humanoid": ("mjwarp_humanoid", True),
+}
+
+
+def from_stage(folder: pathlib.Path, free_base: bool) -> robots.Robot:
+    """The largest articulation of the stage in a folder."""
+    from pxr import Usd
+
+    import tensorphys_usd
+    from tensorphys_engine import Simulation
+
+    stage = Usd.Stage.Open(str(next(folder.glob("*.usd*"))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scene = tensorphys_usd.parse_stage(stage, free_base=("*",) if free_base else ())
+        model = Simulation(scene, ignore_unsupported=True).model
+    start, first = model.articulation_link_start.numpy(), model.articulation_dof_start.numpy()
+    a = int(np.argmax(np.diff(start)))
+    kind = model.types[int(model.articulation_type.numpy()[a])]
+    link, dof = slice(*start[a : a + 2]), slice(*first[a : a + 2])
+    columns = {n: getattr(model, f"link_{n}").numpy()[link] for n in ("rest_pose", "mass", "com", "inertia")}
+    columns |= {f"dof_{n}": getattr(model, f"dof_{n}").numpy()[dof] for n in ("axis", "anchor")}
+    tree = Tree(
+        fixed_base=kind.fixed_base,
+        parent=kind.parent,
+        dof_link=kind.dof_link,
+        dof_rotational=kind.dof_rotational,
+        armature=model.dof_armature.numpy()[dof].astype(float),
+        **{name: values.astype(float) for name, values in columns.items()},
+    )
+    return robots.Robot(tree, {}, 0.0, [], np.zeros((0, 3)), np.zeros(0))
+
+
+def chosen(folder: pathlib.Path | None) -> dict[str, robots.Robot]:
+    """Robots by name."""
+    if folder is None:
+        return {name: getattr(robots, name)() for name in ("arm", "quadruped", "humanoid")}
+    return {name: from_stage(folder / place, free) for name, (place, free) in STAGES.items()}
 
 
 def prepare(robot: robots.Robot, device: str, copies: int) -> dict[str, Callable[[], Any]]:
@@ -136,6 +184,8 @@ def mujoco(robot: robots.Robot) -> dict[str, list[float]]:
 
     tree, spec = robot.tree, mj.MjSpec()
     spec.compiler.autolimits = False
+    # single precision may break the triangle inequality of thin links
+    spec.compiler.balanceinertia = True
     bodies: list[Any] = []
     for link in range(len(tree.parent)):
         parent = spec.worldbody if tree.parent[link] < 0 else bodies[tree.parent[link]]
@@ -177,7 +227,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--counts", type=int, nargs="+", default=[1, 256])
     parser.add_argument("--replays", type=int, default=20)
+    parser.add_argument("--robots", help="folder of fetched robots")
     options = parser.parse_args()
+    given = options.robots or os.environ.get("TENSORPHYS_ROBOTS")
     wp.config.quiet = True
     kept: list[dict[str, Any]] = []
 
@@ -186,8 +238,12 @@ def main() -> None:
         text = "  ".join(f"{key} {a:.3f} ({b:.3f}-{c:.3f})" for key, (a, b, c) in times.items())
         print(robot, by, count, text, flush=True)
 
-    for name in ("arm", "quadruped", "humanoid"):
-        robot = getattr(robots, name)()
+    for name, robot in chosen(pathlib.Path(given) if given else None).items():
+        kind = "floating" if not robot.tree.fixed_base else "fixed"
+        print(
+            f"{name}: {kind} base, {len(robot.tree.parent)} links, {len(robot.tree.dof_link)} joints",
+            flush=True,
+        )
         for count in options.counts:
             calls = prepare(robot, options.device, count)
             times = {key: measure(c, options.device, count, options.replays) for key, c in calls.items()}
