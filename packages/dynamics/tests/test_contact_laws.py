@@ -444,3 +444,24 @@ def test_without_the_gyroscopic_torque_a_spin_stays(path: str, device: str) -> N
 def test_the_fused_path_refuses_by_name(device: str, named: str, options: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match=named):
         World("fused", device, height=1.0, **options)
+
+
+@pytest.mark.parametrize("substeps", [1, 4, 8])
+def test_impulses_lag_by_half_a_substep(path: str, device: str, substeps: int) -> None:
+    """Over a whole bounce they are the change of momentum; while a touch begins half a kick of gravity is still to come.
+
+    A velocity under load is that of half a substep before (docs/architecture.md, "Forces add up").
+    """
+    fall = 0.02
+    world = World(path, device, height=RADIUS + fall, restitution=0.8, substeps=substeps)
+    total, start = 0.0, world.velocity[2]
+    for _ in range(28):
+        world.step()
+        total += world.normal_force * world.dt if world.contacts.count.numpy()[0] else 0.0
+    assert world.position[2] > RADIUS + 0.005 and total > 1.0
+    assert abs(world.velocity[2] - start - total + 28 * G * world.dt) < 2e-5
+    resting = World(path, device, height=RADIUS, substeps=substeps)
+    resting.step()
+    assert abs(resting.normal_force / G - (1.0 - 0.5 / substeps)) < 1e-4
+    resting.step()
+    assert abs(resting.normal_force / G - 1.0) < 1e-4
