@@ -19,6 +19,7 @@ wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 MOST_NEWTON = wp.constant(16)
 # Largest turn of one step [rad].
 TRUST = wp.constant(0.1)
+LEAST_TRUST = wp.constant(1.0e-5)
 # Turn below which the direction is final [rad].
 SETTLED = wp.constant(2.0e-6)
 # Part of the extent that counts as rounding of a reach.
@@ -71,6 +72,21 @@ def cap_normal(f: Convex, o: Convex, r: wp.mat33, n: wp.vec3, which: int) -> wp.
             if which == 1:
                 found = -(r * found)
     return found
+
+
+@wp.func
+def rim_trust(f: Convex, o: Convex, r: wp.mat33, n: wp.vec3) -> float:
+    """Longest turn over which the reach of a rim is near to its second order, close to its axis [rad]."""
+    trust = TRUST
+    for which in range(2):
+        kind = f.kind
+        d = n
+        if which == 1:
+            kind = o.kind
+            d = wp.transpose(r) * n
+        if kind == CYLINDER or kind == CONE:
+            trust = wp.min(trust, wp.max(0.5 * wp.length(wp.vec2(d[0], d[1])), LEAST_TRUST))
+    return trust
 
 
 @wp.func
@@ -242,7 +258,7 @@ def polish(
             w, _a, seen = difference(f, o, vertex_f, vertex_o, r, t, n)
     elif fixed:
         return n, best, foot, 0.0
-    trust = float(TRUST)
+    trust = rim_trust(f, o, r, n)
     blur = float(UNSETTLED)
     if count == 0 or not has_piece(pieces, count, seen):
         pieces[count, 0] = seen[0]
@@ -254,7 +270,8 @@ def polish(
         step, p_f = newton_step(f, o, vertex_f, vertex_o, r, t, origin, n, e1, e2, pieces, count, trust)
         turn = wp.length(step.turn)
         trial = wp.normalize(n + e1 * step.turn[0] + e2 * step.turn[1])
-        if step.count == 2:
+        # A turn cut short does not end on the crease.
+        if step.count == 2 and turn < 0.99 * trust:
             trial = onto_crease(
                 f, o, vertex_f, vertex_o, r, t, origin, pieces, step.piece[0], step.piece[1], trial
             )
@@ -264,7 +281,7 @@ def polish(
         if reach <= best + noise:
             best = wp.min(best, reach)
             n = trial
-            trust = wp.min(16.0 * trust, TRUST)
+            trust = wp.min(4.0 * trust, rim_trust(f, o, r, n))
         else:
             trust = 0.25 * turn
         # A new piece that is no higher here leaves a minimum what it is.

@@ -20,6 +20,8 @@ NEAR_FACE = wp.constant(0.9)
 SHORT = wp.constant(1.0e-3)
 # How much (in half lengths of the smaller shape) an edge axis must beat a face axis.
 FACE_PREFERENCE = wp.constant(2.0e-5)
+# Part of the lengths that counts as rounding.
+ROUNDING = wp.constant(1.0e-7)
 
 
 @wp.func
@@ -200,15 +202,33 @@ def box_segment_contacts(
 
 
 @wp.func
-def way_out(p: wp.vec3, half: wp.vec3, fixed: wp.vec4) -> wp.vec4:
-    """Unit direction from the box to a point of the segment, and the distance along it."""
+def way_out(p: wp.vec3, half: wp.vec3, fixed: wp.vec4, extent: float) -> wp.vec4:
+    """Unit direction from the box to a point of the segment, and the distance along it.
+
+    What a point is beside a face by the rounding of ``extent`` counts as over it.
+    """
     n = wp.vec3(fixed[0], fixed[1], fixed[2])
     if n[0] != 0.0 or n[1] != 0.0 or n[2] != 0.0:
         reach = wp.vec3(wp.abs(n[0]), wp.abs(n[1]), wp.abs(n[2]))
         return wp.vec4(n[0], n[1], n[2], wp.dot(n, p) - wp.dot(reach, half))
     n = p - clamp_to_box(p, half)
+    most = wp.max(wp.vec3(wp.abs(n[0]), wp.abs(n[1]), wp.abs(n[2])))
+    for axis in range(3):
+        if wp.abs(n[axis]) < most and wp.abs(n[axis]) < ROUNDING * extent:
+            n[axis] = 0.0
     distance = wp.length(n)
     return wp.vec4(n[0] / distance, n[1] / distance, n[2] / distance, distance)
+
+
+@wp.func
+def across_segment(n: wp.vec3, u: wp.vec3, s: float, nearest: wp.vec2, length: float) -> wp.vec3:
+    """A normal at parameter ``s`` made square to the segment where that is nearest between its ends.
+
+    Near the box the difference of the nearest points is mostly rounding, and this much is known of it.
+    """
+    if (s == nearest[0] or s == nearest[1]) and wp.abs(s) < length:
+        return wp.normalize(n - u * wp.dot(n, u))
+    return n
 
 
 @wp.kernel
@@ -264,9 +284,11 @@ def collide_rounded_boxes(
         q_f = pair_rotation(shape_body[f], body_pose, local_f)
         for k in range(2):
             p = t + u * spots[k]
-            way = way_out(p, half, fixed)
+            way = way_out(p, half, fixed, wp.max(half) + length)
             n = wp.vec3(way[0], way[1], way[2])
             distance = way[3]
+            if wp.length_sq(fixed) == 0.0:
+                n = across_segment(n, u, spots[k], nearest, length)
             separation = distance - radius
             if float(k) < spots[2] and separation < limit:
                 point_o = wp.vec3(0.0, 0.0, spots[k]) - wp.quat_rotate_inv(q, n) * radius

@@ -120,7 +120,7 @@ def least_distance(solid: Solid, mesh: TriangleMesh, pose: Vector) -> tuple[Trut
             break
         triangle = Solid(ShapeType.CONVEX_HULL, np.zeros(3), pose, hull_of_triangle(corner[index]))
         distance, normal = peer_separation(solid, triangle)
-        if not np.isfinite(distance):  # coal gave up
+        if not 0.0 < distance < np.inf:  # coal gave up, or both meet
             truth = enclosed_distance(
                 solid, triangle, 1e-9 * reach, solid.pose[:3] - triangle.corners().mean(axis=0)
             )

@@ -280,14 +280,16 @@ def _enclosed_truth(a: Solid, b: Solid, way: Vector, small: float) -> Truth:
 def is_shared(a: Solid, b: Solid, truth: Truth, way: Vector, small: float, large: float, seed: int) -> bool:
     """Whether rounding of the poses turns the true direction, or leaves another one as good."""
     spacing = float(np.spacing(np.float32(large)))
-    loss = truth.most - reach_along(a, b, way)
+    rng = np.random.default_rng(seed)
+    # A normal is known to the rounding of its components.
+    around = way + np.concatenate([np.zeros((1, 3)), rng.uniform(-6e-8, 6e-8, (64, 3))])
+    loss = truth.most - max(reach_along(a, b, d) for d in around)
     if loss < _UNTOLD * small:  # the enclosure itself does not tell the two apart
         return True
     another = angle_between(way, truth.normal) > 0.02 or large > 100.0 * small
     if another and loss < as_good(small, large):
         return True
     allowed = _DEPTH_TOLERANCE + _SPACINGS * spacing / small
-    rng = np.random.default_rng(seed)
     for _ in range(6):
         shift = np.concatenate([rng.normal(size=3) * spacing, rng.normal(size=4) * 6e-8])
         near = dataclasses.replace(b, pose=b.pose + shift)
