@@ -107,10 +107,14 @@ def cut_side(s: Span, p: wp.vec3, d: wp.vec3, radius: float) -> Span:
 def cut_cone(s: Span, p: wp.vec3, d: wp.vec3, size: wp.vec3) -> Span:
     """Intersect with the infinite cone of a cone shape, below its apex."""
     k = size[0] / (2.0 * size[1])
-    z = size[1] - p[2]
+    # From the point nearest to the apex, so that far origins keep their digits.
+    nearest = -(p[0] * d[0] + p[1] * d[1] + (p[2] - size[1]) * d[2])
+    x = p[0] + d[0] * nearest
+    y = p[1] + d[1] * nearest
+    z = size[1] - p[2] - d[2] * nearest
     a = d[0] * d[0] + d[1] * d[1] - k * k * d[2] * d[2]
-    b = p[0] * d[0] + p[1] * d[1] + k * k * z * d[2]
-    c = p[0] * p[0] + p[1] * p[1] - k * k * z * z
+    b = x * d[0] + y * d[1] + k * k * z * d[2]
+    c = x * x + y * y - k * k * z * z
     t = roots(a, b, c)
     enter = t[0]
     leave = t[1]
@@ -121,9 +125,8 @@ def cut_cone(s: Span, p: wp.vec3, d: wp.vec3, size: wp.vec3) -> Span:
     elif a == 0.0:
         enter = wp.where(b < 0.0, -0.5 * c / b, -wp.inf)
         leave = wp.where(b > 0.0, -0.5 * c / b, wp.inf)
-    at = p + d * enter
-    n = wp.normalize(wp.vec3(at[0], at[1], k * k * (size[1] - at[2])))
-    return cut(s, enter, leave, n)
+    n = wp.normalize(wp.vec3(x + d[0] * enter, y + d[1] * enter, k * k * (z - d[2] * enter)))
+    return cut(s, enter + nearest, leave + nearest, n)
 
 
 @wp.func
