@@ -25,6 +25,12 @@ from tensorphys.kinds import DofDriveType, DofMotion, DofType, JointType, Object
 if TYPE_CHECKING:
     from tensorphys.articulation_view import ArticulationView
     from tensorphys.contact_view import RigidContactView
+    from tensorphys.deformable_views import (
+        DeformableBodyView,
+        DeformableMaterialView,
+        SoftBodyMaterialView,
+        SoftBodyView,
+    )
     from tensorphys.matching import NoMatchError, NotSuitableError, PairingError, PatternError
     from tensorphys.metatype import ArticulationMetatype
     from tensorphys.particle_views import ParticleClothView, ParticleMaterialView, ParticleSystemView
@@ -38,6 +44,8 @@ __all__ = [
     "ContactDataOverflowError",
     "ContactDataOverflowWarning",
     "DataError",
+    "DeformableBodyView",
+    "DeformableMaterialView",
     "DofDriveType",
     "DofMotion",
     "DofType",
@@ -57,6 +65,8 @@ __all__ = [
     "RigidContactView",
     "SdfShapeView",
     "SimulationView",
+    "SoftBodyMaterialView",
+    "SoftBodyView",
     "StageSelectionError",
     "TensorApi",
     "TensorApiError",
@@ -70,6 +80,8 @@ __all__ = [
 _LATER = {
     "ArticulationMetatype": "tensorphys.metatype",
     "ArticulationView": "tensorphys.articulation_view",
+    "DeformableBodyView": "tensorphys.deformable_views",
+    "DeformableMaterialView": "tensorphys.deformable_views",
     "NoMatchError": "tensorphys.matching",
     "NotSuitableError": "tensorphys.matching",
     "PairingError": "tensorphys.matching",
@@ -81,6 +93,8 @@ _LATER = {
     "RigidContactView": "tensorphys.contact_view",
     "SdfShapeView": "tensorphys.sdf_shape_view",
     "SimulationView": "tensorphys.simulation_view",
+    "SoftBodyMaterialView": "tensorphys.deformable_views",
+    "SoftBodyView": "tensorphys.deformable_views",
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,15 +14,54 @@ import warp as wp
 from tensorphys.core import Core
 from tensorphys.errors import DataError
 from tensorphys.matching import NotSuitableError, match_prims, shorten
-from tensorphys.particle_fields import Constant
 from tensorphys.properties import in_host_memory
 from tensorphys.rows import Layout
 from tensorphys.view import TensorView
 from tensorphys_arrays import Buffer
 
-__all__ = ["ConstantsView", "plain_layout", "suitable_paths"]
+__all__ = ["Constant", "ConstantsView", "plain_layout", "suitable_paths"]
 
 IntArray = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of prims that stand for many entries of an array; always a CPU array.
+
+    Attributes:
+        name: Name after ``get_`` and ``set_``.
+        width: Numbers of a prim.
+        unit: Unit; lengths and masses are in stage units.
+        source: Attribute path of the array below the simulation.
+        signed: Whether it may be negative.
+        positive: Whether it must be above zero.
+        below: What it must be below.
+    """
+
+    name: str
+    width: int
+    unit: str
+    source: str
+    signed: bool = False
+    positive: bool = False
+    below: float = math.inf
+
+    @property
+    def expected(self) -> str:
+        """What values may be, for messages."""
+        kind = (
+            "finite numbers"
+            if self.signed
+            else "finite numbers " + ("above 0" if self.positive else "from 0")
+        )
+        return kind if self.below == math.inf else f"{kind} and below {self.below}"
+
+    def accepts(self, values: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
+        """Which values are possible."""
+        good = np.isfinite(values) & (values < self.below)
+        if self.signed:
+            return good
+        return good & (values > 0.0 if self.positive else values >= 0.0)
 
 
 class ConstantsView(TensorView):
@@ -80,12 +121,12 @@ class ConstantsView(TensorView):
         ).numpy()
         rows = self._core.indices(in_host_memory(indices), self.count, "cpu", f"{what}(indices)").numpy()
         chosen = values[rows]
-        good = np.isfinite(chosen) if constant.signed else np.isfinite(chosen) & (chosen >= 0.0)
+        good = constant.accepts(chosen)
         if not good.all():
             row = int(rows[np.flatnonzero(~good.all(axis=1))[0]])
-            kind = "finite numbers" if constant.signed else "finite numbers from 0"
             raise DataError(
-                f"{what}: expected {kind}, given {values[row].tolist()} for {self._paths[row]}; nothing was written"
+                f"{what}: expected {constant.expected}, given {values[row].tolist()} for {self._paths[row]}; "
+                "nothing was written"
             )
         array: wp.array = self._core.array(constant.source)
         host = np.array(array.numpy())

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tensorphys_arrays import Frontend
     from tensorphys_dynamics import Quantities
     from tensorphys_engine import Simulation
+    from tensorphys_engine.particles import SceneParticles
+    from tensorphys_engine.soft_bodies import SoftBodies
 
 __all__ = ["Conventions", "Core"]
 
@@ -73,6 +75,28 @@ class Core:
     def array(self, source: str) -> wp.array:
         """Array of the simulation at an attribute path such as ``"state.link_pose"``."""
         return attrgetter(source)(self.simulation)
+
+    @property
+    def soft(self) -> SoftBodies:
+        """Deformables of the simulation.
+
+        Raises:
+            LookupError: It has none.
+        """
+        if self.simulation.soft is None:
+            raise LookupError("the simulation has no deformables")
+        return self.simulation.soft
+
+    @property
+    def particles(self) -> SceneParticles:
+        """Particles of the simulation.
+
+        Raises:
+            LookupError: It has none.
+        """
+        if self.simulation.particles is None:
+            raise LookupError("the simulation has no particles")
+        return self.simulation.particles
 
     def quantities(self, articulations: npt.NDArray[np.integer]) -> Quantities:
         """Quantities of different articulations, in working memory that all views share."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tensorphys.constants_view import Constant
 from tensorphys.fields import Field
 
-__all__ = ["MATERIAL_CONSTANTS", "PARTICLE_CLOTH_FIELDS", "SYSTEM_CONSTANTS", "Constant"]
+__all__ = ["MATERIAL_CONSTANTS", "PARTICLE_CLOTH_FIELDS", "SYSTEM_CONSTANTS"]
 
 PARTICLE_CLOTH_FIELDS = {
     field.name: field
@@ -24,25 +23,6 @@ PARTICLE_CLOTH_FIELDS = {
         Field("spring_damping", "spring", 0, "N s/m", "particles.model.cloths.damping", "spring"),
     )
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A constant of prims that stand for many entries of an array; always a CPU array.
-
-    Attributes:
-        name: Name after ``get_`` and ``set_``.
-        width: Numbers of a prim.
-        unit: Unit; lengths and masses are in stage units.
-        source: Attribute path of the array below the simulation.
-        signed: Whether it may be negative.
-    """
-
-    name: str
-    width: int
-    unit: str
-    source: str
-    signed: bool = False
 
 
 def _constants(*constants: Constant) -> dict[str, Constant]:

@@ -9,13 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorphys.catalog import spread
-from tensorphys.constants_view import ConstantsView, plain_layout, suitable_paths
+from tensorphys.constants_view import Constant, ConstantsView, plain_layout, suitable_paths
 from tensorphys.errors import DataError
 from tensorphys.particle_fields import (
     MATERIAL_CONSTANTS,
     PARTICLE_CLOTH_FIELDS,
     SYSTEM_CONSTANTS,
-    Constant,
 )
 from tensorphys.rows import Layout
 from tensorphys.view import TensorView
@@ -95,7 +94,7 @@ class ParticleSystemView(ConstantsView):
 
     def _changed(self, name: str) -> None:
         if name in _OFFSETS:
-            self._core.simulation.particles.model.update_offsets()
+            self._core.particles.model.update_offsets()
 
 
 class ParticleMaterialView(ConstantsView):
@@ -254,7 +253,7 @@ def create_particle_cloth_view(
     paths = suitable_paths(core, pattern, known.__contains__, "a particle cloth", on_no_match)
     if not paths:
         return ParticleClothView(core, [], None)
-    model = core.simulation.particles.model
+    model = core.particles.model
     cloths = np.asarray([known[path] for path in paths], np.int64)
     first, count = model.cloths.first.numpy()[cloths], model.cloths.count.numpy()[cloths]
     start = model.cloths.spring_start

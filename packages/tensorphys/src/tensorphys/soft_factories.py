@@ -6,32 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from tensorphys.errors import MissingPackageError
-
 if TYPE_CHECKING:
     from tensorphys.core import Core
+    from tensorphys.deformable_views import (
+        DeformableBodyView,
+        DeformableMaterialView,
+        SoftBodyMaterialView,
+        SoftBodyView,
+    )
     from tensorphys.particle_views import ParticleClothView, ParticleMaterialView, ParticleSystemView
     from tensorphys.subspaces import Subspaces
 
 __all__ = ["SoftViewFactories"]
 
 OnNoMatch = Literal["raise", "empty"]
-
-# Factories that wait for a package: the package, and what it brings.
-_MISSING: dict[str, tuple[str, str]] = {
-    "create_soft_body_view": ("tensorphys-fem", "soft bodies"),
-    "create_soft_body_material_view": ("tensorphys-fem", "materials of soft bodies"),
-    "create_volume_deformable_body_view": ("tensorphys-fem", "volume deformables"),
-    "create_surface_deformable_body_view": ("tensorphys-fem", "surface deformables"),
-    "create_deformable_material_view": ("tensorphys-fem", "materials of deformables"),
-}
-
-
-def _missing(name: str) -> Exception:
-    package, feature = _MISSING[name]
-    return MissingPackageError(
-        f"SimulationView.{name}", package, f"{feature} come with it, and this version of tensorphys has none"
-    )
 
 
 class SoftViewFactories(ABC):
@@ -87,24 +75,62 @@ class SoftViewFactories(ABC):
 
         return self._keep(create_particle_material_view(self._core, pattern, self._no_match(on_no_match)))
 
-    # Views that wait for a package.
+    def create_soft_body_view(
+        self, pattern: str | Sequence[str], *, on_no_match: OnNoMatch | None = None
+    ) -> SoftBodyView:
+        """View of volume deformables by the names of the older API, whichever schemas describe them.
 
-    def create_soft_body_view(self, pattern: str) -> Any:
-        """Raise: soft bodies come with ``tensorphys-fem``."""
-        raise _missing("create_soft_body_view")
+        Args:
+            pattern: Prim path pattern, or a list; it matches deformable bodies, or their simulation or collision meshes.
+            on_no_match: As for ``create_articulation_view``.
 
-    def create_soft_body_material_view(self, pattern: str) -> Any:
-        """Raise: soft bodies come with ``tensorphys-fem``."""
-        raise _missing("create_soft_body_material_view")
+        Raises:
+            PatternError: The text is no pattern.
+            NoMatchError: It matches nothing.
+            NotSuitableError: It matches prims, none of which is a volume deformable.
+        """
+        self._core.require_valid("SimulationView.create_soft_body_view")
+        from tensorphys.deformable_views import create_soft_body_view
 
-    def create_volume_deformable_body_view(self, pattern: str | Sequence[str]) -> Any:
-        """Raise: deformables come with ``tensorphys-fem``."""
-        raise _missing("create_volume_deformable_body_view")
+        skip = self._no_match(on_no_match)
+        return self._keep(create_soft_body_view(self._core, pattern, skip, self._subspaces))
 
-    def create_surface_deformable_body_view(self, pattern: str | Sequence[str]) -> Any:
-        """Raise: deformables come with ``tensorphys-fem``."""
-        raise _missing("create_surface_deformable_body_view")
+    def create_soft_body_material_view(
+        self, pattern: str | Sequence[str], *, on_no_match: OnNoMatch | None = None
+    ) -> SoftBodyMaterialView:
+        """View of materials that deformables have; arguments and errors as for :meth:`create_soft_body_view`."""
+        self._core.require_valid("SimulationView.create_soft_body_material_view")
+        from tensorphys.deformable_views import create_soft_body_material_view
 
-    def create_deformable_material_view(self, pattern: str | Sequence[str]) -> Any:
-        """Raise: deformables come with ``tensorphys-fem``."""
-        raise _missing("create_deformable_material_view")
+        return self._keep(create_soft_body_material_view(self._core, pattern, self._no_match(on_no_match)))
+
+    def create_volume_deformable_body_view(
+        self, pattern: str | Sequence[str], *, on_no_match: OnNoMatch | None = None
+    ) -> DeformableBodyView:
+        """View of volume deformables; arguments and errors as for :meth:`create_soft_body_view`."""
+        return self._deformables("create_volume_deformable_body_view", pattern, on_no_match, surface=False)
+
+    def create_surface_deformable_body_view(
+        self, pattern: str | Sequence[str], *, on_no_match: OnNoMatch | None = None
+    ) -> DeformableBodyView:
+        """View of surface deformables; arguments and errors as for :meth:`create_soft_body_view`."""
+        return self._deformables("create_surface_deformable_body_view", pattern, on_no_match, surface=True)
+
+    def create_deformable_material_view(
+        self, pattern: str | Sequence[str], *, on_no_match: OnNoMatch | None = None
+    ) -> DeformableMaterialView:
+        """View of materials that deformables have; arguments and errors as for :meth:`create_soft_body_view`."""
+        self._core.require_valid("SimulationView.create_deformable_material_view")
+        from tensorphys.deformable_views import create_deformable_material_view
+
+        return self._keep(create_deformable_material_view(self._core, pattern, self._no_match(on_no_match)))
+
+    def _deformables(
+        self, what: str, pattern: str | Sequence[str], on_no_match: OnNoMatch | None, *, surface: bool
+    ) -> DeformableBodyView:
+        self._core.require_valid(f"SimulationView.{what}")
+        from tensorphys.deformable_views import create_deformable_body_view
+
+        skip = self._no_match(on_no_match)
+        view = create_deformable_body_view(self._core, pattern, skip, self._subspaces, surface=surface)
+        return self._keep(view)
