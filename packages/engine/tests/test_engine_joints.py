@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,28 @@ def test_bodies_on_joints_swing_without_colliding_and_without_coming_apart() -> 
     assert pose[0, 2, 2] < 2.8
     colliding = Simulation(chain_scene(3, collision_enabled=[True] * 3))
     assert colliding.contact_model.pair_shape0.shape[0] == 3
+
+
+def test_an_initial_state_that_bodies_do_not_have_is_a_finding() -> None:
+    chain = chain_scene(2)
+    template = chain.templates[0]
+
+    def found(**axes: Any) -> list[str]:
+        changed = template.replace(axes=template.axes.replace(**axes))
+        findings = Simulation(chain.replace(templates=(changed,))).findings
+        return [
+            path for path, text in findings if "initial state of a joint outside of an articulation" in text
+        ]
+
+    assert found() == []
+    assert found(position=np.array([0.0, 0.3])) == ["/World/envs/env_0/joint_1"]
+    assert found(velocity=np.array([1.0, 0.0])) == ["/World/envs/env_0/joint_0"]
+    # what the bodies show is no contradiction
+    half = 0.15
+    turned = template.bodies.pose.copy()
+    turned[1] = [0.2 + 0.1 * math.cos(0.3), 0, 3 - 0.1 * math.sin(0.3), 0, math.sin(half), 0, math.cos(half)]
+    template = template.replace(bodies=template.bodies.replace(pose=turned))
+    assert found(position=np.array([0.0, 0.3])) == []
 
 
 def test_a_joint_on_a_disabled_body_is_one_on_the_world() -> None:

@@ -98,7 +98,9 @@ def read_loose_joints(numbering: Numbering, findings: Findings) -> LooseJoints:
     columns["cone"] = layout.fill([c[None] for c in cones], np.int32)
     for t, chosen in enumerate(rows):
         _note_tree_only(numbering, t, chosen, findings)
-    return LooseJoints(rows, layout, columns)
+    loose = LooseJoints(rows, layout, columns)
+    _note_states(numbering, loose, findings)
+    return loose
 
 
 def _bodies(numbering: Numbering, template: int, end: str) -> IntArray:
@@ -156,6 +158,33 @@ def _note_tree_only(numbering: Numbering, template: int, rows: IntArray, finding
             findings.note(
                 prefix + tables.axes.path[row], f"a joint outside of an articulation has no {names}; left out"
             )
+
+
+# Authored positions of joints are those of their bodies to this [stage length or rad].
+_ROUNDING = 1e-3
+
+
+def _note_states(numbering: Numbering, loose: LooseJoints, findings: Findings) -> None:
+    """Note initial states of joints that are not those of their bodies, which count."""
+    shifts: Array | None = None
+    for t, rows in enumerate(loose.rows):
+        tables, users = numbering.scene.templates[t], numbering.links.members(t)
+        axes = np.flatnonzero(np.isin(tables.axes.joint, rows))
+        axes = axes[(tables.axes.position[axes] != 0.0) | (tables.axes.velocity[axes] != 0.0)]
+        if not users.size or not axes.size:
+            continue
+        if shifts is None:
+            shifts = displacements(numbering, loose)
+        first = loose.layout.first(t)[0, 0]
+        for row in axes:
+            at = first + int(np.searchsorted(rows, tables.axes.joint[row]))
+            stands = shifts[at, tables.axes.axis[row]]
+            if tables.axes.velocity[row] != 0.0 or abs(tables.axes.position[row] - stands) > _ROUNDING:
+                findings.note(
+                    numbering.scene.environments.path[int(users[0])] + tables.axes.path[row],
+                    "the initial state of a joint outside of an articulation is not applied: "
+                    "its bodies stand and move as they are authored",
+                )
 
 
 def displacements(numbering: Numbering, loose: LooseJoints) -> Array:

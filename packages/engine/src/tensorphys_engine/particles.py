@@ -210,7 +210,12 @@ class _Moving:
     def __init__(self, owner: SceneParticles) -> None:
         self._owner = owner
         seen = owner.obstacles
-        self.count, self.normal, self.point, self.velocity = seen.count, seen.normal, seen.point, seen.velocity
+        self.count, self.normal, self.point, self.velocity = (
+            seen.count,
+            seen.normal,
+            seen.point,
+            seen.velocity,
+        )
         self.friction, self.response, self.impulse = seen.friction, seen.response, seen.impulse
 
     def collide(self, positions: wp.array, margin: wp.array, time: wp.array) -> None:
