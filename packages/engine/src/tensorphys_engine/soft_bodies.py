@@ -53,7 +53,7 @@ class SoftBodies:
         attachment_force: Mean force of its attachment on each node in the last step [force], vec3 [N].
         coupling: Contacts with bodies; ``coupling.near`` and ``rows`` are those of the last substep. Set by whoever
             couples them.
-        exchanges: Times that forces go to and fro between deformables and bodies in a substep.
+        exchanges: What was asked for: times that forces go to and fro in a substep.
     """
 
     coupling: SoftCoupling
@@ -64,7 +64,7 @@ class SoftBodies:
         *,
         environment_count: int,
         gravity: Any,
-        exchanges: int = 2,
+        exchanges: int | None = None,
         settings: SolverSettings | None = None,
         device: Any = None,
     ) -> None:
@@ -74,7 +74,7 @@ class SoftBodies:
             bodies: At least one, ordered by environment.
             environment_count: Environments of the simulation.
             gravity: Gravity of each environment, vec3 on the device; read by each step.
-            exchanges: Exchanges of forces in a substep.
+            exchanges: Exchanges of forces in a substep; default 2, and 8 where deformables can meet each other.
             settings: Budgets and tolerance of the implicit solver.
             device: Warp device.
         """
@@ -135,6 +135,13 @@ class SoftBodies:
             setattr(nodes, name, getattr(model.materials, name))
         nodes.dynamic_friction = self.dynamic_friction
         nodes.max_push = self._put([item.max_push for item in self.bodies], wp.float32)
+        mass = np.bincount(body, weights=model.node_mass.numpy(), minlength=len(self.bodies))
+        nodes.body_mass = self._put(mass, wp.float32)
+        sizes = [
+            0.0 if b.is_shell else (m / b.body.material.density) ** (1 / 3)
+            for b, m in zip(self.bodies, mass, strict=True)
+        ]
+        nodes.body_size = self._put(sizes, wp.float32)
         return nodes
 
     def _write_velocities(self) -> None:

@@ -26,6 +26,10 @@ from tensorphys_engine.soft_rows import SHAPE_ROWS
 if TYPE_CHECKING:
     from tensorphys_engine.soft_bodies import SoftBodies
 
+# Exchanges of a substep: with bodies two are enough, deformables among each other need more (docs/architecture.md).
+EXCHANGES = 2
+SURFACE_EXCHANGES = 8
+
 
 class SoftCoupling:
     """Substeps of deformables beside a solver; a ``tensorphys_engine.coupling.Coupled``.
@@ -57,6 +61,8 @@ class SoftCoupling:
         self.soft, self.rows = soft, soft.rows
         self._contact_model, self._point_shapes = contact_model, point_shapes
         self._surfaces = soft.make_surfaces()
+        few = EXCHANGES if self._surfaces is None else SURFACE_EXCHANGES
+        self._exchanges = few if soft.exchanges is None else soft.exchanges
         self._substeps = 1
         device = soft.model.device
         count = soft.model.node_count
@@ -65,11 +71,13 @@ class SoftCoupling:
         self.near.ignored_body = soft.ignored_body
         self._time: Any = wp.zeros(1, dtype=wp.float32, device=device)
         self._margin: Any = wp.zeros(count, dtype=wp.float32, device=device)
+        self._surface_margin: Any = wp.zeros(count, dtype=wp.float32, device=device)
         links = max(model.link_count, 1)
         self._link_sums: Any = wp.zeros((links, 6), dtype=wp.int64, device=device)
         self._corner_sums: Any = wp.zeros((count, 3), dtype=wp.int64, device=device)
         self._group: Any = wp.zeros(max(model.articulation_count, 1), dtype=wp.int32, device=device)
-        self._corner: Any = wp.zeros(count, dtype=wp.int32, device=device)
+        self._by_node: Any = wp.zeros(count, dtype=wp.int32, device=device)
+        self._by_body: Any = wp.zeros(soft.model.body_count, dtype=wp.int32, device=device)
         self._met: Any = wp.zeros(soft.model.body_count, dtype=wp.int32, device=device)
         spatial: Any = wp.spatial_vector
         self.link_impulse = wp.zeros(links, dtype=spatial, device=device)
@@ -116,7 +124,7 @@ class SoftCoupling:
         self._find_rows()
         fem.begin(soft.state, soft.control, self._time)
         velocity = soft.state.velocities
-        for _ in range(soft.exchanges):
+        for _ in range(self._exchanges):
             self._push_ends()
             self.ends.sweep(sweep)
             self._aim(velocity)
@@ -135,7 +143,8 @@ class SoftCoupling:
     def _find_rows(self) -> None:
         soft = self.soft
         inputs = [soft.nodes, soft.control.gravity, self._time, soft.state.velocities]
-        self._launch(rows_kernels.search_margins, soft.model.node_count, inputs, [self._margin])
+        outputs = [self._margin, self._surface_margin]
+        self._launch(rows_kernels.search_margins, soft.model.node_count, inputs, outputs)
         tensorphys_contact.update_query_tree(self._tree, self._contact_model, self.ends.pose)
         tensorphys_contact.collide_points(
             self._contact_model,
@@ -147,7 +156,7 @@ class SoftCoupling:
             margin=self._margin,
         )
         if self._surfaces is not None:
-            self._surfaces.collide(soft.state.positions, self._margin)
+            self._surfaces.collide(soft.state.positions, self._surface_margin)
         inputs = [
             soft.nodes,
             self._near,
@@ -174,10 +183,11 @@ class SoftCoupling:
 
     def _aim(self, velocity: Any) -> None:
         soft, count = self.soft, self.soft.model.node_count
-        for array in (self._group, self._corner, self._met):
+        counts = [self._group, self._by_node, self._by_body, self._met]
+        for array in counts:
             array.zero_()
         inputs = [self.rows.data, self._near, self._links, soft.nodes, self._time, velocity]
-        self._launch(rows_kernels.count_active, count, inputs, [self._group, self._corner, self._met])
+        self._launch(rows_kernels.count_active, count, inputs, counts)
         inputs = [
             soft.nodes,
             self._near,
@@ -185,9 +195,7 @@ class SoftCoupling:
             soft.attachments,
             self._time,
             velocity,
-            self._group,
-            self._corner,
-            self._met,
+            *counts,
         ]
         self._launch(rows_kernels.aim_rows, count, inputs, [self.rows.data])
 

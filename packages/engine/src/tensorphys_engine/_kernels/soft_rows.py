@@ -20,6 +20,8 @@ wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 # A row is so much stiffer than its node with the neighbours held; what its compliance leaves, the multiplier takes out.
 STIFFENING = wp.constant(10.0)
+# Stiffness of contacts between deformables, times how both yield.
+YIELDING = wp.constant(4.0)
 # Bulk to Young's modulus at most, for the stiffness of a row.
 BULK = wp.constant(4.0)
 
@@ -42,8 +44,9 @@ def search_margins(
     velocity: wp.array[wp.vec3],
     # outputs
     margin_out: wp.array[wp.float32],
+    surface_margin_out: wp.array[wp.float32],
 ):
-    """Distance within which a node can meet something in a substep."""
+    """Distance within which a node can meet a shape in a substep, and within which it looks for deformables."""
     i = wp.tid()
     h = time[0]
     margin = float(-1.0)
@@ -51,6 +54,8 @@ def search_margins(
         way = h * (wp.length(velocity[i]) + h * wp.length(gravity[nodes.environment[i]]))
         margin = nodes.size[i] + nodes.radius[i] + 1.5 * way
     margin_out[i] = margin
+    # contacts between deformables give way, and an inside that is not found has no contact at all
+    surface_margin_out[i] = margin + nodes.size[i]
 
 
 @wp.func
@@ -236,25 +241,31 @@ def count_active(
     velocity: wp.array[wp.vec3],
     # outputs
     group_inout: wp.array[wp.int32],
-    corner_inout: wp.array[wp.int32],
+    node_inout: wp.array[wp.int32],
+    body_inout: wp.array[wp.int32],
     met_inout: wp.array[wp.int32],
 ):
-    """Count the rows that push at each articulation and at each node, and mark bodies that meet others."""
+    """Count the rows that push at each articulation, node and deformable, and mark deformables that meet others."""
     i = wp.tid()
+    body = nodes.body[i]
     for c in range(rows.count[i]):
         end = rows.end[i, c]
         n = rows.normal[i, c]
         v = velocity[i] - row_velocity(rows, near, links, i, c, velocity)
         pushes = rows.friction[i, c] < 0.0 or wp.dot(rows.force[i, c], n) > 0.0
         pushes = pushes or wp.dot(rows.gap[i, c] + time[0] * v, n) < 0.0
-        if pushes and end >= 0:
-            wp.atomic_add(group_inout, links.group[end], 1)
-        if pushes and end == TRIANGLE:
-            t = near.triangle[i]
-            for k in range(3):
-                wp.atomic_add(corner_inout, near.corner[t][k], 1)
-            wp.atomic_max(met_inout, nodes.body[i], 1)
-            wp.atomic_max(met_inout, near.owner[t], 1)
+        if pushes:
+            wp.atomic_add(node_inout, i, 1)
+            wp.atomic_add(body_inout, body, 1)
+            if end >= 0:
+                wp.atomic_add(group_inout, links.group[end], 1)
+            elif end == TRIANGLE:
+                t = near.triangle[i]
+                for k in range(3):
+                    wp.atomic_add(node_inout, near.corner[t][k], 1)
+                wp.atomic_add(body_inout, near.owner[t], 1)
+                wp.atomic_max(met_inout, body, 1)
+                wp.atomic_max(met_inout, near.owner[t], 1)
 
 
 @wp.func
@@ -268,16 +279,30 @@ def node_stiffness(nodes: Nodes, i: int, h: float) -> float:
 
 
 @wp.func
+def body_yield(nodes: Nodes, body: int, count: int, h: float) -> float:
+    """How a deformable yields to rows that push together [velocity/impulse]: each has its share of the mass that a wave
+    reaches in a substep. Nothing is said of shells."""
+    size = nodes.body_size[body]
+    mass = nodes.body_mass[body]
+    if size <= 0.0:
+        return 1.0e30
+    speed = wp.sqrt(nodes.youngs_modulus[body] * size * size * size / mass)
+    return float(wp.max(count, 1)) / (mass * wp.min(h * speed / size, 1.0))
+
+
+@wp.func
 def far_yield(
     rows: Rows,
     near: Near,
     links: Links,
     nodes: Nodes,
     group: wp.array[wp.int32],
-    corner: wp.array[wp.int32],
+    by_node: wp.array[wp.int32],
+    by_body: wp.array[wp.int32],
     met: wp.array[wp.int32],
     i: int,
     c: int,
+    h: float,
 ) -> wp.vec2:
     """How the far end yields along and across the normal [velocity/impulse], as if each row had its share of its mass.
 
@@ -293,16 +318,21 @@ def far_yield(
         share = float(wp.max(group[links.group[end]], 1))
         result = share * wp.vec2(along, wp.max(wp.trace(matrix) - along, 0.0))
     elif end == TRIANGLE:
-        k = near.corner[near.triangle[i]]
+        t = near.triangle[i]
+        k = near.corner[t]
         weight = near.weight[i]
         w = float(0.0)
         for j in range(3):
             m = float(nodes.mass[k[j]])
             if m > 0.0 and not is_driven(nodes, k[j]):
-                w += weight[j] * weight[j] * float(wp.max(corner[k[j]], 1)) / m
+                w += weight[j] * weight[j] * float(wp.max(by_node[k[j]], 1)) / m
+        other = near.owner[t]
+        w = wp.min(w, body_yield(nodes, other, by_body[other], h))
         result = wp.vec2(w, w)
-    if met[nodes.body[i]] != 0:
-        own = 1.0 / float(nodes.mass[i])
+    body = nodes.body[i]
+    if met[body] != 0:
+        own = float(wp.max(by_node[i], 1)) / float(nodes.mass[i])
+        own = wp.min(own, body_yield(nodes, body, by_body[body], h))
         result += wp.vec2(own, own)
     return result
 
@@ -316,7 +346,8 @@ def aim_rows(
     time: wp.array[wp.float32],
     velocity: wp.array[wp.vec3],
     group: wp.array[wp.int32],
-    corner: wp.array[wp.int32],
+    by_node: wp.array[wp.int32],
+    by_body: wp.array[wp.int32],
     met: wp.array[wp.int32],
     # outputs
     rows: Rows,
@@ -331,7 +362,7 @@ def aim_rows(
         force = rows.force[i, c]
         n = rows.normal[i, c]
         moved = h * row_velocity(rows, near, links, i, c, velocity)
-        w = (h * h) * far_yield(rows, near, links, nodes, group, corner, met, i, c)
+        w = (h * h) * far_yield(rows, near, links, nodes, group, by_node, by_body, met, i, c, h)
         if rows.friction[i, c] < 0.0:
             k = attachments.stiffness[i]
             soft = wp.max(w[0], w[1])
@@ -350,7 +381,13 @@ def aim_rows(
             rows.offset[i, c] = offset
             rows.bound[i, c] = -1.0
         else:
-            rows.stiffness[i, c] = wp.vec2(stiff / (1.0 + stiff * w[0]), stiff / (1.0 + stiff * w[1]))
+            hard = float(stiff)
+            if rows.end[i, c] == TRIANGLE:
+                # exchanges between deformables converge too slowly for a constraint without compliance, whose
+                # multiplier would be an integral of the gap and swing
+                hard = wp.min(stiff, YIELDING / w[0])
+                force -= n * (wp.dot(force, n) / (1.0 + hard * w[0]))
+            rows.stiffness[i, c] = wp.vec2(hard / (1.0 + hard * w[0]), stiff / (1.0 + stiff * w[1]))
             rows.offset[i, c] = rows.gap[i, c] - moved
             rows.bound[i, c] = rows.friction[i, c] * wp.max(wp.dot(force, n), 0.0)
         rows.multiplier[i, c] = force

@@ -50,6 +50,8 @@ class Nodes:
     scheme: wp.array[wp.int32]
     dynamic_friction: wp.array[wp.float32]
     max_push: wp.array[wp.float32]
+    body_mass: wp.array[wp.float32]
+    body_size: wp.array[wp.float32]  # edge of a cube of the volume of a solid, 0 of shells
 
 
 @wp.struct
