@@ -181,6 +181,7 @@ class Simulation:
         # Sorting, and trees that follow what moves, are no launches, which is all that a graph of the CPU holds.
         self._use_graph = use_graph and (self.device.is_cuda or not self._coupled)
         self._couple()
+        self._keep_start()
         self.joints.rest_where_it_starts(self.state.link_pose.numpy())
         self._joint_events = JointEvents(scene, self.joints.model, self.joints.loose)
         note_moved_links(built.numbering, self.state.link_pose.numpy(), findings)
@@ -220,10 +221,13 @@ class Simulation:
         self._graph: Any = None
         may_overflow = not holds_all(self.contact_model, contacts)
         self._guarded = may_overflow and self._strict
-        # State at the start of a step that may have to be repeated.
-        self._start = copies(self._stepped) if self._guarded else {}
+        self._start: dict[str, Any] = {}
         # On the CPU this is the memory of the array itself.
         self._overflow_view = contacts.overflow.numpy() if self.device.is_cpu else None
+
+    def _keep_start(self) -> None:
+        """Make room for the state at the start of a step that may have to be repeated."""
+        self._start = copies(self._stepped) if self._guarded else {}
 
     def _couple(self) -> None:
         """Have the solver exchange impulses with all that is no link."""
@@ -467,6 +471,7 @@ class Simulation:
         _LOGGER.info("%s; growing", text)
         contacts, solver = self.contacts, self.solver
         self._use_contacts(grown_contacts(self.contact_model, contacts), 0.0)
+        self._keep_start()
         wp.copy(self.solver.bounce_threshold, solver.bounce_threshold)
         move_warm_start(
             solver.warm_start(), contacts.slot_start, self.solver.warm_start(), self.contacts.slot_start
