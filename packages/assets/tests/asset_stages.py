@@ -103,7 +103,7 @@ class Stage:
     def cubes(self, name: str = "Cube", at: Sequence[float] = (0, 0, 1), **options: object) -> Stage:
         """A free cube of 0.2 m in each environment."""
         for path in self.paths(name):
-            self.body(path, at, box=0.2, inertia=(1 / 150,) * 3, **options)
+            self.body(path, at, **{"box": 0.2, "inertia": (1 / 150,) * 3, **options})
         return self
 
     def arms(self, name: str = "Robot", *, fixed: bool = True, drive: bool = True) -> Stage:
@@ -142,7 +142,6 @@ class Stage:
                     drive=gains,
                 )
         return self
-
 
     def tendons(self, name: str = "Robot") -> Stage:
         """Two fixed tendons and a spatial one on the arms."""
@@ -197,7 +196,9 @@ def pair_cfg() -> ta.RigidObjectCollectionCfg:
 
 
 def pair_stage(count: int = 2, **options: object) -> Stage:
-    return Stage(count, **options).cubes("A", (0, 0, 1), com=(0.1, 0, 0)).cubes("B", (0.5, 0, 1), mass=2.0)
+    """Two bodies that touch nothing."""
+    stage = Stage(count, **options)
+    return stage.cubes("A", (0, 0, 1), com=(0.1, 0, 0), box=0.0).cubes("B", (0.5, 0, 1), mass=2.0, box=0.0)
 
 
 def host(value: object) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
-import asset_stages  # noqa: E402
+import asset_stages
 
 # Tests of views of torch are for environments that have it (nox -s tests_torch).
 collect_ignore = ["lab", *([] if asset_stages.HAS_TORCH else ["test_assets_torch.py"])]

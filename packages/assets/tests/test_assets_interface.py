@@ -42,9 +42,7 @@ def owners() -> dict[str, object]:
 
 
 def members(kind: str) -> list[Member]:
-    return [
-        member for owner in CLASSES for member in interface()[owner].values() if member.kind == kind
-    ]
+    return [member for owner in CLASSES for member in interface()[owner].values() if member.kind == kind]
 
 
 def label(member: Member) -> str:

@@ -14,7 +14,14 @@ def pointer(proxy: object) -> int:
 
 def test_proxies_and_pointers_stay_over_steps_and_writes() -> None:
     scene, arm = make(Stage(2).arms(), arm_cfg())
-    names = ("root_pose_w", "body_link_pos_w", "joint_pos", "body_com_jacobian_w", "joint_stiffness", "heading_w")
+    names = (
+        "root_pose_w",
+        "body_link_pos_w",
+        "joint_pos",
+        "body_com_jacobian_w",
+        "joint_stiffness",
+        "heading_w",
+    )
     before = {name: (getattr(arm.data, name), pointer(getattr(arm.data, name))) for name in names}
     scene.step(2)
     arm.write_joint_position_to_sim_index(position=np.full((2, 4), 0.1, np.float32))
@@ -62,7 +69,13 @@ def test_properties_are_fetched_once() -> None:
             "write_root_velocity_to_sim_index",
             "root_velocity",
             (2, 6),
-            ("root_com_vel_w", "root_link_pose_w", "root_com_pose_w", "body_link_pose_w", "projected_gravity_b"),
+            (
+                "root_com_vel_w",
+                "root_link_pose_w",
+                "root_com_pose_w",
+                "body_link_pose_w",
+                "projected_gravity_b",
+            ),
             ("root_link_vel_w", "body_com_vel_w", "_root_com_vel_b"),
         ),
         (

@@ -16,11 +16,11 @@ def _joint(doc: str, source: str, dtype: str = "float32") -> Quantity:
 
 
 def _fixed(doc: str, source: str, dtype: str = "float32") -> Quantity:
-    return Quantity(doc, axes="NF", dtype=dtype, source=f"fixed_tendon_{source}", static=True)
+    return Quantity(doc, axes="NF", dtype=dtype, source=f"fixed_tendon_{source}", static=True, own=True)
 
 
 def _spatial(doc: str, source: str) -> Quantity:
-    return Quantity(doc, axes="NS", dtype="float32", source=f"spatial_tendon_{source}", static=True)
+    return Quantity(doc, axes="NS", dtype="float32", source=f"spatial_tendon_{source}", static=True, own=True)
 
 
 def _fill_soft_limits(data: ArticulationProperties, target: wp.array) -> None:

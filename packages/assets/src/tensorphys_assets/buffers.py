@@ -67,6 +67,7 @@ class Quantity(_Described):
         follows: Quantities whose change makes it stale.
         fill: What fills it instead of a kernel: called with the data object and the array.
         source: Getter of the engine's view, without ``get_``, whose array it is.
+        own: Whether it has memory of its own all the same, since it holds what is not written yet.
         static: Whether it does not change by itself: time does not make it stale.
         constant: Whether nothing fills it but the user.
         deprecated: What to use instead.
@@ -83,6 +84,7 @@ class Quantity(_Described):
         follows: tuple[str, ...] = (),
         fill: Callable[[Any, wp.array], None] | None = None,
         source: str = "",
+        own: bool = False,
         static: bool = False,
         constant: bool = False,
         deprecated: str = "",
@@ -90,7 +92,13 @@ class Quantity(_Described):
         super().__init__(doc)
         self.axes, self.dtype = axes, dtype
         self.kernel, self.reads, self.follows, self.fill = kernel, reads, follows, fill
-        self.source, self.static, self.constant, self.deprecated = source, static, constant, deprecated
+        self.source, self.own, self.static, self.constant, self.deprecated = (
+            source,
+            own,
+            static,
+            constant,
+            deprecated,
+        )
 
     def __get__(self, data: Any, owner: type | None = None) -> Any:
         if data is None:

@@ -106,7 +106,7 @@ class ViewData(AssetData):
             return super()._allocate(member)
         shape = self.shape(member.axes)
         array = self._engine.get(member.source)
-        if self._map(member) is None and str(array.device) == self.device and array.size:
+        if not member.own and self._map(member) is None and str(array.device) == self.device and array.size:
             return Slot(reinterpret(array, DTYPES[member.dtype], shape))
         return super()._allocate(member)
 
