@@ -132,7 +132,8 @@ class ParallelSweep:
         """
         m, k, f = self._model, self._contact, self.manifolds
         self._launched, self._turn = 0, 0
-        self._launch(coloring.mark_manifolds, self._slots, [k, f.large], [f.leader])
+        marks = [m.tables, k, f.large, scratch.idle]
+        self._launch(coloring.mark_manifolds, self._slots, marks, [f.leader])
         wp.utils.array_scan(f.leader, f.place, inclusive=True)
         order = [self._key, self.color_order]
         self._launch(coloring.clear_nodes, self._nodes, [], [f])

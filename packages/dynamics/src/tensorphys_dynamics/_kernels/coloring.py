@@ -60,9 +60,38 @@ def node_of(t: Tables, f: Manifolds, body: int):
     return node
 
 
+@wp.func
+def is_idle(t: Tables, k: ContactData, idle: wp.array[wp.int32], slot: int):
+    """Whether a contact is one of bodies that sleep, whose impulses are kept."""
+    idles = int(0)
+    moves = int(0)
+    for end in range(2):
+        body = wp.where(end == 0, k.body0[slot], k.body1[slot])
+        if body >= 0:
+            a = t.link_articulation[body]
+            if idle[a] == 1:
+                idles = 1
+            elif t.type_velocities[t.articulation_type[a]] > 0:
+                moves = 1
+    return idles == 1 and moves == 0
+
+
+@wp.func
+def same_pair(k: ContactData, slot: int, other: int):
+    """Whether two contacts are of the same two bodies."""
+    return k.body0[slot] == k.body0[other] and k.body1[slot] == k.body1[other]
+
+
 @wp.kernel
-def mark_manifolds(k: ContactData, large: wp.array[wp.int32], leader_out: wp.array[wp.int32]):
-    """One slot: whether a manifold of a large environment begins here."""
+def mark_manifolds(
+    t: Tables,
+    k: ContactData,
+    large: wp.array[wp.int32],
+    idle: wp.array[wp.int32],
+    # outputs
+    leader_out: wp.array[wp.int32],
+):
+    """One slot: whether a manifold of a large environment begins here that is to be solved."""
     slot = wp.tid()
     environment = k.environment[slot]
     local = slot - k.slot_start[environment]
@@ -70,8 +99,10 @@ def mark_manifolds(k: ContactData, large: wp.array[wp.int32], leader_out: wp.arr
     if large[environment] == 1 and local < k.count[environment]:
         begins = 1
         if local > 0:
-            if k.body0[slot] == k.body0[slot - 1] and k.body1[slot] == k.body1[slot - 1]:
+            if same_pair(k, slot, slot - 1):
                 begins = 0
+        if is_idle(t, k, idle, slot):
+            begins = 0
     leader_out[slot] = begins
 
 
@@ -114,7 +145,7 @@ def list_manifolds(
         f_inout.first[i] = slot
         last = slot + 1
         while last < end:
-            if f_inout.leader[last] == 1:
+            if not same_pair(k, slot, last):
                 break
             last += 1
         f_inout.last[i] = last
