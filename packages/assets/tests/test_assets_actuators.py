@@ -73,7 +73,7 @@ def test_implicit_actuators_reach_their_targets_and_estimate_their_efforts() -> 
 
 def test_explicit_actuators_leave_no_gain_in_the_engine_and_send_efforts() -> None:
     cfg = ta.IdealPDActuatorCfg(joint_names_expr=ALL, stiffness=20.0, damping=1.0, actuator_effort_limit=3.0)
-    scene, arm = build(all=cfg)
+    _scene, arm = build(all=cfg)
     assert not arm.root_view.get_dof_stiffnesses().numpy().any()
     position = np.array([[0.1, -0.1, 0.2, 0.0]] * 2, np.float32)
     velocity = np.array([[1.0, 0.5, -0.5, 0.0]] * 2, np.float32)
@@ -157,9 +157,9 @@ def test_groups_that_overlap_or_match_nothing_are_refused(caplog: pytest.LogCapt
     def pd(expression: str) -> ta.IdealPDActuatorCfg:
         return ta.IdealPDActuatorCfg(joint_names_expr=[expression], stiffness=1.0, damping=0.0)
 
-    with pytest.raises(ta.ConfigurationError, match="left_elbow.*'a' and 'b'"):
+    with pytest.raises(ta.ConfigurationError, match=r"left_elbow.*'a' and 'b'"):
         build(1, a=pd(".*_elbow"), b=pd("left_.*"))
-    with pytest.raises(ta.ConfigurationError, match="actuators\\['a'\\]"):
+    with pytest.raises(ta.ConfigurationError, match=r"actuators\['a'\]"):
         build(1, a=pd("wheel"))
     with caplog.at_level(logging.WARNING, logger="tensorphys.assets"):
         _, arm = build(1, a=pd(".*_elbow"))

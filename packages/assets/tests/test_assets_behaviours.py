@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from asset_stages import ENVS, Stage, arm_cfg, cube_cfg, host, make
-from pxr import UsdPhysics
+from pxr import UsdPhysics, UsdShade
 
 import tensorphys_assets as ta
 
@@ -23,8 +23,9 @@ def ground_material(stage: Stage, friction: float, restitution: float) -> None:
     api.CreateStaticFrictionAttr(friction)
     api.CreateDynamicFrictionAttr(friction)
     api.CreateRestitutionAttr(restitution)
-    ground = stage.usd.GetPrimAtPath("/World/ground")
-    ground.CreateRelationship("material:binding:physics").SetTargets(["/World/material"])
+    binding = UsdShade.MaterialBindingAPI.Apply(stage.usd.GetPrimAtPath("/World/ground"))
+    made = UsdShade.Material(stage.usd.GetPrimAtPath("/World/material"))
+    binding.Bind(made, UsdShade.Tokens.weakerThanDescendants, "physics")
 
 
 def test_without_friction_a_cube_keeps_its_speed() -> None:
@@ -106,17 +107,17 @@ def test_defaults_are_relative_to_the_environment_and_can_be_changed() -> None:
     np.testing.assert_allclose(host(cube.data.default_root_pose), [[0.1, 0.2, 0.3, 0, 0, 0, 1]] * 2)
     np.testing.assert_allclose(host(cube.data.default_root_vel), [[1, 0, 0, 0, 0, 0]] * 2)
     cube.data.default_root_vel.warp.zero_()
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="is deprecated"):
         assert not host(cube.data.default_root_state)[:, 7:].any()
 
 
 def test_first_values_stay_when_properties_are_written() -> None:
     _, cube = make(Stage(2).cubes(), cube_cfg())
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="is deprecated"):
         first = cube.data.default_mass
     cube.set_masses_index(masses=np.full((2, 1), 5.0, np.float32))
     np.testing.assert_array_equal(host(cube.data.body_mass), 5.0)
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="is deprecated"):
         assert cube.data.default_mass is first
     np.testing.assert_array_equal(host(first), 1.0)
 
@@ -135,7 +136,7 @@ def test_prims_that_are_not_what_an_asset_needs_are_refused() -> None:
     with pytest.raises(RuntimeError, match="articulation_root_prim_path"):
         make(two, ta.ArticulationCfg(prim_path=f"{ENVS}/Both"))
     _, arm = make(two, ta.ArticulationCfg(prim_path=f"{ENVS}/Both", articulation_root_prim_path="/Two"))
-    assert arm.root_view.prim_paths == ["/World/envs/env_0/Both/Two"]
+    assert arm.root_view.prim_paths == ["/World/envs/env_0/Both/Two/base"]
 
 
 def test_nothing_is_to_be_had_before_a_reset() -> None:

@@ -41,7 +41,7 @@ def test_frames_of_a_spinning_cube_with_its_mass_off_centre() -> None:
     np.testing.assert_allclose(host(data.heading_w), angle, atol=1e-4)
     np.testing.assert_allclose(host(data.root_link_lin_vel_b), [[0, -0.2, 0]] * 2, atol=1e-4)
     np.testing.assert_allclose(host(data.root_com_lin_vel_b), 0.0, atol=1e-5)
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="is deprecated"):
         state = host(data.root_link_state_w)
     np.testing.assert_array_equal(state, np.concatenate((pose, link), axis=1))
 
@@ -151,7 +151,7 @@ def test_joint_acceleration_is_that_of_the_last_step_and_a_write_is_none() -> No
 
 def test_orders_of_users_reach_the_engine_and_come_back() -> None:
     cfg = arm_cfg(joint_ordering="mjwarp", body_ordering="mjwarp")
-    scene, arm = make(Stage(2).arms(drive=False), cfg)
+    _scene, arm = make(Stage(2).arms(drive=False), cfg)
     _, plain = make(Stage(2).arms(drive=False), arm_cfg())
     assert arm.joint_names == ["left_shoulder", "left_elbow", "right_shoulder", "right_elbow"]
     assert arm.body_names == ["base", "left_upper", "left_lower", "right_upper", "right_lower"]
@@ -184,7 +184,7 @@ def test_orders_that_are_none_are_refused(order: object) -> None:
 
 
 def test_objects_of_a_collection_stand_by_instance() -> None:
-    scene, pair = make(pair_stage(3), pair_cfg())
+    _scene, pair = make(pair_stage(3), pair_cfg())
     assert pair.body_names == ["a", "b"]
     np.testing.assert_allclose(host(pair.data.body_pos_w)[:, :, 0], [[0, 0.5], [2, 2.5], [4, 4.5]])
     np.testing.assert_allclose(host(pair.data.body_com_pos_w)[:, 0, 0], [0.1, 2.1, 4.1], atol=1e-6)

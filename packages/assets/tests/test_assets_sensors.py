@@ -82,7 +82,7 @@ def test_times_in_the_air_and_in_contact() -> None:
 
 
 def test_first_contacts_are_found_however_old_the_clock_is() -> None:
-    scene, cube, sensor = make(
+    scene, _cube, sensor = make(
         Stage(1, ground=True).cubes(at=(0, 0, 0.5)), cube_cfg(), contact_cfg(track_air_time=True)
     )
     scene.step()

@@ -145,6 +145,6 @@ def test_the_deprecated_setter_replaces_what_was_there() -> None:
     _, cube = make(Stage(1).cubes(), cube_cfg())
     zeros = np.zeros((1, 1, 3), np.float32)
     for force in (zeros + 1.0, zeros + 2.0):
-        with pytest.warns(DeprecationWarning):
+        with pytest.warns(DeprecationWarning, match="is deprecated"):
             cube.set_external_force_and_torque(force, zeros)
     np.testing.assert_array_equal(host(cube.permanent_wrench_composer.out_force_b), zeros + 2.0)

@@ -226,7 +226,7 @@ def test_tendon_properties_wait_until_they_are_written() -> None:
 
 
 def test_fixed_tendon_targets_are_offsets_of_the_next_step() -> None:
-    scene, arm = make(Stage(2).arms().tendons(), arm_cfg())
+    _scene, arm = make(Stage(2).arms().tendons(), arm_cfg())
     view = arm.root_view
     target = wp.array(np.full((1, 1), 0.7, np.float32), dtype=wp.float32, device="cpu")
     arm.set_fixed_tendon_position_target_index(target=target, fixed_tendon_ids=[1], env_ids=[0])

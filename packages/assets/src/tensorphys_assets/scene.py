@@ -210,7 +210,7 @@ class AssetScene:
             PrimError: There is none, or there are several below one prim.
         """
         if explicit is not None:
-            return [glob_of(expression.rstrip("/") + explicit)]
+            expression = expression.rstrip("/") + explicit
         catalog = self.view._core.catalog
         authored = [
             a for a in range(len(catalog.link_start)) if self.simulation.articulation_info(a) is not None
