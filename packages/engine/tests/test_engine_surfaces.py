@@ -122,6 +122,30 @@ def test_a_compliant_stack(device: str) -> None:
     assert abs(3 * HALF - height(simulation, 1) - above) < 0.01 * above
 
 
+@pytest.mark.parametrize("square", [0.01, 1.0, 100.0])
+def test_undamped_springs_add_no_energy(device: str, square: float) -> None:
+    """A leaning box falls onto springs of (h ω)² up to 100, a second one onto it."""
+    k = square / (DT / 4) ** 2 / 4
+    scene = boxes(
+        [[0, 0, 0.12], [0.02, 0, 0.34]],
+        material={"compliant_stiffness": k},
+        ground_material={"compliant_stiffness": k},
+    )
+    simulation = Simulation(scene, device=device, sleeping=False)
+    pose = simulation.state.root_pose.numpy()
+    pose[0, 3:] = np.array([0.05, 0.03, 0.0, 1.0]) / np.linalg.norm([0.05, 0.03, 0.0, 1.0])
+    simulation.state.root_pose.assign(pose)
+    simulation.state.fresh.fill_(1)
+    simulation.refresh()
+    start = G * (0.12 + 0.34)
+    for _ in range(300):
+        simulation.step()
+        height_sum = simulation.state.link_pose.numpy()[:, 2].sum()
+        speed = simulation.state.link_velocity.numpy().astype(float)
+        moving = 0.5 * (speed[:, :3] ** 2).sum() + 0.5 * 0.04 / 6 * (speed[:, 3:] ** 2).sum()
+        assert G * height_sum + moving < 1.001 * start
+
+
 def test_springs_per_mass(device: str) -> None:
     """A ball sinks by g / k, whatever its mass."""
     for mass in (0.2, 5.0):

@@ -60,7 +60,7 @@ def friction_of(k: ContactData, x: NewtonData, slot: int):
 def normal_share(r: ContactRows, slot: int):
     """Γ along the normal; of a spring as across it, since its own compliance is no inertia."""
     return wp.where(
-        r.yields[slot] == 1,
+        r.yields[slot] > 0,
         SHARE * r.coupling[slot][2],
         SHARE / wp.max(r.inverse[slot][0], 1.0e-30),
     )

@@ -155,9 +155,9 @@ def write_inverse(k: ContactData, r: ContactRows, slot: int, a: wp.mat33, h: flo
     # across it the contact is compliant instead.
     compliance = wp.max(SINGULAR * trace - a[0, 0], 0.0)
     spring = spring_law(k, slot, a[0, 0], r.separation[slot], h)
-    r.yields[slot] = wp.where(spring[0] >= 0.0, 1, 0)
+    r.yields[slot] = int(spring[2])
     r.rest_speed[slot] = spring[1]
-    if spring[0] >= 0.0:
+    if r.yields[slot] > 0:
         compliance = spring[0]
     normal = wp.where(
         a[0, 0] > 1.0e-9 * trace and a[0, 0] > 0.0, 1.0 / wp.max(a[0, 0] + compliance, 1.0e-30), 0.0

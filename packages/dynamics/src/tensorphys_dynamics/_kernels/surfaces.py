@@ -21,14 +21,18 @@ IMPLICIT = wp.constant(4.0)
 LEAST_GAIN = wp.constant(1.0e-8)
 
 
+# Where (h ω)² is more than this, substeps do not resolve a spring.
+UNRESOLVED = wp.constant(1.0)
+
+
 @wp.func
 def spring_law(k: ContactData, slot: int, inverse_inertia: float, separation: float, h: float):
-    """(compliance, speed) of the row v = speed − compliance · impulse that a spring is; compliance −1 if it is rigid.
+    """(compliance, speed, kind) of the row v = speed − compliance · impulse that a spring is; kind 0 if it is rigid.
 
     What moves along the normal feels −k (s + α h v) − d v, with α as above; a spring per mass has its gains for each unit
-    of the contact's own inertia. Damping acts where the surfaces touch.
+    of the contact's own inertia. Damping acts where the surfaces touch. Kind 2 is a spring that substeps do not resolve.
     """
-    law = wp.vec2(-1.0, 0.0)
+    law = wp.vec3(0.0, 0.0, 0.0)
     stiffness = k.stiffness[slot]
     if stiffness > 0.0 and inverse_inertia > 0.0:
         damping = k.damping[slot]
@@ -40,8 +44,23 @@ def spring_law(k: ContactData, slot: int, inverse_inertia: float, separation: fl
         if separation <= 0.0:
             gain += h * damping
         gain = wp.max(gain, LEAST_GAIN / inverse_inertia)
-        law = wp.vec2(1.0 / gain, -h * stiffness * separation / gain)
+        kind = wp.where(z > IMPLICIT * UNRESOLVED, 2.0, 1.0)
+        law = wp.vec3(1.0 / gain, -h * stiffness * separation / gain, kind)
     return law
+
+
+@wp.func
+def stiffen(r: ContactRows, slot: int):
+    """Have a spring that substeps do not resolve end as a rigid contact once positions have moved.
+
+    A penetration that appears within a step would be shot out with what such a spring stores.
+    """
+    if r.yields[slot] == 2:
+        inverse = r.inverse[slot]
+        inverse[0] = 1.0 / (1.0 / inverse[0] - r.compliance[slot])
+        r.inverse[slot] = inverse
+        r.compliance[slot] = 0.0
+        r.yields[slot] = 0
 
 
 @wp.func

@@ -19,7 +19,7 @@ from tensorphys_dynamics._kernels.ball_rows import apply_ball, solve_ball_limit
 from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
-from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE, solve_spin
+from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE, solve_spin, stiffen
 
 wp.set_module_options({"enable_backward": False})
 
@@ -93,7 +93,7 @@ def contact_target(r: ContactRows, slot: int, h: float, biased: int):
     """Separating speed that the normal row asks for at least."""
     separation = r.separation[slot]
     target = float(0.0)
-    if r.yields[slot] == 1:
+    if r.yields[slot] > 0:
         target = r.rest_speed[slot]
     elif biased == 0:
         # what was not touched in this substep is the business of the next
@@ -154,6 +154,7 @@ def move_contact(
         threshold: Least approach speed for that; `bounce_threshold` where the impulse is bounded.
     """
     r.separation[slot] = r.separation[slot] + h * contact_velocity(t, w, r, slot)[0]
+    stiffen(r, slot)
     bounce = float(0.0)
     # a bounded impulse is no business of the rebounds that are made before
     least = wp.where(r.most[slot] < UNBOUNDED_IMPULSE, bounce_threshold, threshold)

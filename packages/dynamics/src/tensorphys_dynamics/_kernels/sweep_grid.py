@@ -149,7 +149,7 @@ def pack_contacts(
     elif r.bounce[slot] > 0.0:
         target = r.bounce[slot]
         gap = 0.0
-    if r.yields[slot] == 1:
+    if r.yields[slot] > 0:
         target = r.rest_speed[slot]
         leak = 0.0
         gap = 0.0

@@ -157,7 +157,7 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
   }
   const float stiffness = k.stiffness.data[slot];
   if (stiffness > 0.0f && ann > 0.0f) {
-    // the row of a spring, see `spring_law` in surfaces.py; it holds in passes without bias as well
+    // the row of a spring, see `spring_law` in surfaces.py; it holds in passes without bias as well, see `stiffen`
     const float share = k.spring_per_mass.data[slot] == 1 ? 1.0f / ann : 1.0f;
     const float z = IMPLICIT * h * h * stiffness * share * ann;
     float gain = h * h * stiffness * share * z / (1.0f + z);
@@ -193,6 +193,14 @@ auto friction = [&](const float* row, float vx, float vy, float dn, float normal
 auto move_contact = [&](float* row, int slot, float vn) {
   row[SEPARATION] += h * (vn + row[PRESCRIBED]);
   r.separation.data[slot] = row[SEPARATION];
+  const float stiffness = k.stiffness.data[slot];
+  if (stiffness > 0.0f && row[NORMAL] > 0.0f) {
+    const float ann = 1.0f / row[NORMAL] - row[COMPLIANCE];
+    if (h * h * stiffness * (k.spring_per_mass.data[slot] == 1 ? 1.0f : ann) > UNRESOLVED) {
+      row[NORMAL] = 1.0f / ann;
+      row[COMPLIANCE] = row[BOUNCE] = 0.0f;
+    }
+  }
   if (row[0] > 0.0f && k.restitution.data[slot] > 0.0f && row[APPROACH] < -bounce_threshold.data[0])
     row[BOUNCE] = -k.restitution.data[slot] * row[APPROACH];
 };

@@ -36,7 +36,7 @@ from tensorphys_dynamics._kernels.fused import (
 from tensorphys_dynamics._kernels.kinematics import FASTEST, FASTEST_TURN, SOUND
 from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
 from tensorphys_dynamics._kernels.smooth import ATTEMPTS
-from tensorphys_dynamics._kernels.surfaces import IMPLICIT, LEAST_GAIN
+from tensorphys_dynamics._kernels.surfaces import IMPLICIT, LEAST_GAIN, UNRESOLVED
 from tensorphys_dynamics._kernels.sweep import EXTRA, LIMIT_TURNS, RECOVERY, SETTLED, SUDDEN
 from tensorphys_dynamics._kernels.tension import OWN_SHARE, TENSION
 
@@ -249,6 +249,7 @@ def _constants(size: SizeClass) -> str:
         "LEAK_SPEED": LEAK,
         "IMPLICIT": IMPLICIT,
         "LEAST_GAIN": LEAST_GAIN,
+        "UNRESOLVED": UNRESOLVED,
         "UNBOUNDED": UNBOUNDED,
         "STEEP_SHARE": STEEP_SHARE,
         "STEEP_SLOPE": STEEP_SLOPE,
