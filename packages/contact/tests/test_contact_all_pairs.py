@@ -155,7 +155,7 @@ def placements(draw: st.DrawFn) -> tuple[Pose, Pose, np.ndarray, float, np.ndarr
     d = np.array(draw(st.tuples(*[st.floats(-1, 1, width=32)] * 3)))
     n = d / np.linalg.norm(d) if np.linalg.norm(d) > 0.1 else np.array([0.0, 0.0, 1.0])
     gap = draw(st.floats(0.00390625, 0.0546875, width=32))
-    return q0, q1, n, gap, np.array(draw(st.tuples(*[st.floats(-0.125, 0.125, width=32)] * 3)))
+    return q0, q1, n, gap, np.array(draw(st.tuples(*[st.floats(-0.03125, 0.03125, width=32)] * 3)))
 
 
 def placed(kinds: tuple[S, S], drawn: Any, sunk: float) -> Row:
@@ -186,7 +186,7 @@ def slack_of(kinds: tuple[S, S]) -> float:
 def test_swapping_moving_scaling_and_separating(
     device: str, kinds: tuple[S, S], drawn: Any, turn: np.ndarray, shift: Any
 ) -> None:
-    apart, sunk = placed(kinds, drawn, 0.0), placed(kinds, drawn, 0.0625)
+    apart, sunk = placed(kinds, drawn, 0.0), placed(kinds, drawn, 0.125)
     rows = []
     for row in (apart, sunk):
         elsewhere = tuple(moved(p, np.array(shift), turn) for p in row.poses)

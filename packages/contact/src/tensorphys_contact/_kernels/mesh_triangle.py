@@ -209,7 +209,11 @@ def patch_point(
         n, separation, at, _blur = separate(
             f, o, patch, vertex_o, r, wp.vec3(), limit, wp.min(radius, longest), radius + longest
         )
-        top = support_piece(f, patch, n)
+        # Every corner that it rests on, as several may be farthest alike.
+        top = wp.dot(n, patch[support_piece(f, patch, n)])
+        band = FACE_BAND * wp.min(radius, longest) + ROUNDING * (radius + longest)
         outward = separation <= 0.0 and wp.dot(n, toward) > 0.0
-        outward = outward and tops_star(mesh_id, triangle_neighbour, first, patch_of[top // 3], top % 3, n)
+        for k in range(count):
+            if outward and wp.dot(n, patch[k]) > top - band:
+                outward = tops_star(mesh_id, triangle_neighbour, first, patch_of[k // 3], k % 3, n)
     return n, at, separation, outward
