@@ -32,6 +32,8 @@ REPORTS = ROOT / ".nox" / "reports"
 TEST_TOOLS = ("pytest>=8", "hypothesis>=6.100")
 # Pinned exactly: a range makes the resolver take a CUDA build of several GB.
 TORCH = "torch==2.13.0"
+LAB = "isaaclab==3.0.0"
+LAB_NEEDS = ("lazy_loader", "prettytable", "flaky", "gymnasium", "psutil", "packaging", "tqdm", "pyyaml")
 LINKS = os.environ.get("UV_FIND_LINKS") or os.environ.get("PIP_FIND_LINKS") or ""
 
 nox.options.sessions = ["lint", "types", "tests", "integration", "peers", "docs"]
@@ -152,7 +154,29 @@ def types(session: nox.Session) -> None:
 def tests_torch(session: nox.Session) -> None:
     """Tests that use PyTorch: the array frontends and the tensor API through them."""
     _install_editable(session, PACKAGES, TORCH, *TEST_TOOLS, extra="testing")
-    _pytest(session, "-m", "not slow", "packages/arrays/tests", "packages/tensorphys/tests")
+    folders = [f"packages/{package}/tests" for package in ("arrays", "tensorphys", "assets")]
+    _pytest(session, "-m", "not slow", *folders)
+
+
+@nox.session
+def isaaclab(session: nox.Session) -> None:
+    """Isaac Lab's interface suites against the assets, and the interface table against its base classes.
+
+    It needs Python 3.12, where Isaac Lab is published, and a torch for it; where one of them is not to be had, the session
+    says so and is skipped.
+    """
+    if f"{sys.version_info.major}.{sys.version_info.minor}" != "3.12":
+        session.skip("isaaclab 3.0.0 is published for Python 3.12; run this session with that interpreter")
+    try:
+        _install_editable(session, PACKAGES, TORCH, *TEST_TOOLS)
+        # Without its dependencies, most of which are renderers and trainers; these are what its base classes import.
+        _install(session, "--no-deps", LAB)
+        _install(session, *LAB_NEEDS)
+    except nox.command.CommandFailed:
+        session.skip(f"{LAB} or {TORCH} cannot be installed here")
+    session.run("python", "packages/assets/tests/lab/table.py")
+    # What fails is listed with its reason in docs/compatibility.md.
+    session.run("python", "packages/assets/tests/lab/suites.py", "-W", "ignore", *session.posargs)
 
 
 @nox.session

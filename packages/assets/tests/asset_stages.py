@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import warp as wp
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 import tensorphys_assets as ta
 
@@ -143,6 +143,35 @@ class Stage:
                 )
         return self
 
+    def softs(self, name: str = "Soft", height: float = 1.0) -> Stage:
+        """A soft cube of 0.2 m in each environment: 2 × 2 × 2 cells of six tetrahedra each."""
+        grid = np.stack(np.meshgrid(*[np.arange(3)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+        corners = [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)]
+        cell = [(0, 4, 6, 7), (0, 6, 2, 7), (0, 2, 3, 7), (0, 3, 1, 7), (0, 1, 5, 7), (0, 5, 4, 7)]
+        tets = []
+        for x, y, z in np.ndindex(2, 2, 2):
+            nodes = [9 * (x + i) + 3 * (y + j) + z + k for i, j, k in corners]
+            tets += [[nodes[place] for place in tet] for tet in cell]
+        kinds = Sdf.ValueTypeNames
+        for path in self.paths(name):
+            material = UsdShade.Material.Define(self.usd, f"{path}_material")
+            material.GetPrim().AddAppliedSchema("OmniPhysicsDeformableMaterialAPI")
+            for key, value in {"density": 1000.0, "youngsModulus": 2e5, "poissonsRatio": 0.3}.items():
+                material.GetPrim().CreateAttribute(f"omniphysics:{key}", kinds.Float).Set(value)
+            root = self.xform(path, (0, 0, height))
+            root.AddAppliedSchema("OmniPhysicsDeformableBodyAPI")
+            mesh = self.usd.DefinePrim(f"{path}/sim", "TetMesh")
+            points = Vt.Vec3fArray.FromNumpy((0.1 * (grid - 1)).astype(np.float32))
+            mesh.CreateAttribute("points", kinds.Point3fArray).Set(points)
+            mesh.CreateAttribute("tetVertexIndices", kinds.Int4Array).Set(
+                Vt.Vec4iArray.FromNumpy(np.asarray(tets, np.int32))
+            )
+            mesh.AddAppliedSchema("OmniPhysicsVolumeDeformableSimAPI")
+            mesh.AddAppliedSchema("PhysicsCollisionAPI")
+            binding = UsdShade.MaterialBindingAPI.Apply(root)
+            binding.Bind(material, UsdShade.Tokens.weakerThanDescendants, "physics")
+        return self
+
     def tendons(self, name: str = "Robot") -> Stage:
         """Two fixed tendons and a spatial one on the arms."""
         kinds = Sdf.ValueTypeNames
@@ -173,6 +202,7 @@ def make(stage: Stage, *cfgs: object, dt: float = 0.01, device: str = "cpu") -> 
         "RigidObjectCfg": ta.RigidObject,
         "ArticulationCfg": ta.Articulation,
         "RigidObjectCollectionCfg": ta.RigidObjectCollection,
+        "DeformableObjectCfg": ta.DeformableObject,
         "ContactSensorCfg": ta.ContactSensor,
         "ImuCfg": ta.Imu,
         "FrameTransformerCfg": ta.FrameTransformer,
@@ -193,6 +223,10 @@ def arm_cfg(**options: object) -> ta.ArticulationCfg:
 
 def pair_cfg() -> ta.RigidObjectCollectionCfg:
     return ta.RigidObjectCollectionCfg(rigid_objects={"a": cube_cfg("A"), "b": cube_cfg("B")})
+
+
+def soft_cfg() -> ta.DeformableObjectCfg:
+    return ta.DeformableObjectCfg(prim_path=f"{ENVS}/Soft")
 
 
 def pair_stage(count: int = 2, **options: object) -> Stage:

@@ -29,6 +29,8 @@ from tensorphys_assets.configs import (
     RigidObjectCfg,
     RigidObjectCollectionCfg,
 )
+from tensorphys_assets.deformable_object import DeformableObject
+from tensorphys_assets.deformable_object_data import DeformableObjectData
 from tensorphys_assets.errors import (
     AssetError,
     ConfigurationError,
@@ -82,7 +84,9 @@ __all__ = [
     "ContactSensorData",
     "DCMotor",
     "DCMotorCfg",
+    "DeformableObject",
     "DeformableObjectCfg",
+    "DeformableObjectData",
     "DelayedPDActuator",
     "DelayedPDActuatorCfg",
     "FrameCfg",
