@@ -218,7 +218,8 @@ def test_swapping_moving_scaling_and_separating(
         assert len(swapped["key"])
         assert swapped["separation"].min() == pytest.approx(least, abs=1e-5)
         if len(elsewhere["key"]) or least < 2 * OFFSET - 1e-5:
-            assert elsewhere["separation"].min() == pytest.approx(least, abs=2e-5)
+            error = max(slack, 2e-5)
+            assert elsewhere["separation"].min() == pytest.approx(least, abs=error)
         # Bitwise the same contacts seen from the other side, where the types tell which shape gives the frame.
         if kinds[0] != kinds[1]:
             assert np.array_equal(swapped["normal"], -base["normal"])
