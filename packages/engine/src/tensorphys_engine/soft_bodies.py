@@ -44,7 +44,8 @@ class SoftBodies:
         body_environment, node_environment: Environment of each body and node, NumPy int32.
         model: Meshes, masses; ``model.materials`` may be written between steps.
         state: Positions and velocities of N nodes, environment frames.
-        control: Targets, forces; gravity is that of the simulation.
+        control: Targets, forces; gravity is that of the simulation. A target is reached at the end of the step, on a line.
+        substep_control: What the solver reads in a substep; written by the coupling.
         fem: Solver; ``fem.status`` says what became of each body, ``fem.reaction`` what holds driven nodes.
         measures: Stresses, energies, momenta and the like on request.
         rows: Contacts and attachments of nodes in the last substep.
@@ -74,7 +75,7 @@ class SoftBodies:
             bodies: At least one, ordered by environment.
             environment_count: Environments of the simulation.
             gravity: Gravity of each environment, vec3 on the device; read by each step.
-            exchanges: Exchanges of forces in a substep; default 2, and 8 where deformables can meet each other.
+            exchanges: Exchanges of forces in a substep; default 4, and 8 where deformables can meet each other.
             settings: Budgets and tolerance of the implicit solver.
             device: Warp device.
         """
@@ -87,6 +88,10 @@ class SoftBodies:
         self.state = FemState(self.model)
         self.control = FemControl(self.model)
         self.control.gravity = gravity
+        # what a substep reads: the same, but targets on the way
+        self.substep_control = FemControl(self.model)
+        for name in ("gravity", "force", "impulse"):
+            setattr(self.substep_control, name, getattr(self.control, name))
         count, start = self.model.node_count, self.model.node_start
         self.body_environment = np.array([body.body.environment for body in bodies], np.int32)
         self._node_body = np.repeat(np.arange(len(bodies), dtype=np.int32), np.diff(start))

@@ -26,8 +26,8 @@ from tensorphys_engine.soft_rows import SHAPE_ROWS
 if TYPE_CHECKING:
     from tensorphys_engine.soft_bodies import SoftBodies
 
-# Exchanges of a substep: with bodies two are enough, deformables among each other need more (docs/architecture.md).
-EXCHANGES = 2
+# Exchanges of a substep: two hold a grip, four an impact of a stiff body without gain of energy, deformables among each other need more (docs/architecture.md).
+EXCHANGES = 4
 SURFACE_EXCHANGES = 8
 
 
@@ -63,7 +63,7 @@ class SoftCoupling:
         self._surfaces = soft.make_surfaces()
         few = EXCHANGES if self._surfaces is None else SURFACE_EXCHANGES
         self._exchanges = few if soft.exchanges is None else soft.exchanges
-        self._substeps = 1
+        self._substeps = self._remaining = 1
         device = soft.model.device
         count = soft.model.node_count
         self._tree = tensorphys_contact.create_query_tree(contact_model, link_pose)
@@ -115,24 +115,28 @@ class SoftCoupling:
         self.soft.contact_force.zero_()
         self.soft.attachment_force.zero_()
         self._launch(rows_kernels.split_step, 1, [time_step, self._substeps], [self._time])
+        self._remaining = self._substeps
 
     def exchange(self, sweep: Callable[[], None]) -> None:
         """Take a substep of all deformables, together with the rows of the dynamics."""
-        soft, fem = self.soft, self.soft.fem
+        soft, fem, control = self.soft, self.soft.fem, self.soft.substep_control
+        inputs = [soft.control.target, soft.state.position, self._remaining]
+        self._launch(rows_kernels.part_targets, soft.model.node_count, inputs, [control.target])
+        self._remaining -= 1
         if self._others.shape[0] == self.ends.impulse.shape[0]:
             wp.copy(self._others, self.ends.impulse)
         self._find_rows()
-        fem.begin(soft.state, soft.control, self._time)
+        fem.begin(soft.state, control, self._time)
         velocity = soft.state.velocities
         for _ in range(self._exchanges):
             self._push_ends()
             self.ends.sweep(sweep)
             self._aim(velocity)
-            fem.solve(soft.control)
+            fem.solve(control)
             velocity = fem.candidate_velocity
         self._push_ends()
         self.ends.sweep(sweep)
-        fem.finish(soft.state, soft.control)
+        fem.finish(soft.state, control)
         self._launch(
             sums_kernels.keep_rows,
             soft.model.node_count,

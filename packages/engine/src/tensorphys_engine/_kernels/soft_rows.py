@@ -37,6 +37,25 @@ def split_step(
 
 
 @wp.kernel
+def part_targets(
+    target: wp.array[wp.vec4],
+    position: wp.array[wp.vec3d],
+    remaining: wp.int32,
+    # outputs
+    target_out: wp.array[wp.vec4],
+):
+    """Where a driven node is to be at the end of a substep: on its way to where it is to be at the end of the step."""
+    i = wp.tid()
+    goal = target[i]
+    if goal[3] == 0.0 and remaining > 1:
+        x = position[i]
+        way = wp.vec3d(wp.vec3(goal[0], goal[1], goal[2])) - x
+        at = wp.vec3(x + way / wp.float64(remaining))
+        goal = wp.vec4(at[0], at[1], at[2], 0.0)
+    target_out[i] = goal
+
+
+@wp.kernel
 def search_margins(
     nodes: Nodes,
     gravity: wp.array[wp.vec3],
