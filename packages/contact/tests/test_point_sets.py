@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import trimesh
 import warp as wp
 
 import tensorphys_contact as tc
@@ -77,10 +76,6 @@ def _check_rows(contacts, points, expected, tolerance=2e-5):
     np.testing.assert_allclose(foot + normal * distance[:, None], points, atol=tolerance)
 
 
-def _clear(expected, least=1e-3):
-    return np.abs(expected) > least
-
-
 @pytest.fixture
 def points():
     return np.random.default_rng(7).uniform(-1.0, 1.0, (300, 3))
@@ -125,18 +120,21 @@ def test_sphere_capsule_box(points, on_body, device):
 
 
 @pytest.mark.parametrize("kind", ["hull", "mesh"])
-def test_hull_and_mesh_against_trimesh(points, kind, device):
-    solid = trimesh.creation.icosphere(subdivisions=1, radius=0.4)
-    solid.apply_scale([1.0, 0.7, 0.5])
-    distance = -trimesh.proximity.signed_distance(solid, points)
+def test_hull_and_mesh_of_a_box(points, kind, device):
+    half = np.array([0.4, 0.3, 0.2])
+    corners = half * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    q = np.abs(points) - half
+    distance = np.linalg.norm(np.maximum(q, 0.0), axis=1) + np.minimum(q.max(axis=1), 0.0)
     if kind == "hull":
-        geometry = {"hulls": [tc.cook_hull(solid.vertices)], "shape_hull": [0]}
+        geometry = {"hulls": [tc.cook_hull(corners)], "shape_hull": [0]}
         code = ShapeType.CONVEX_HULL
     else:
-        geometry = {"meshes": [tc.cook_mesh(solid.vertices, solid.faces)], "shape_mesh": [0]}
+        faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        triangles = [t for a, b, c, d in faces for t in ((a, b, c), (a, c, d))]
+        geometry = {"meshes": [tc.cook_mesh(corners, triangles)], "shape_mesh": [0]}
         code = ShapeType.TRIANGLE_MESH
     model = _model([int(code)], [[1.0, 1.0, 1.0]], _identity(), device, **geometry)
-    near = _clear(distance)
+    near = np.abs(distance) > 1e-3
     contacts = _ask(model, points[near], device)
     _check_rows(contacts, points[near], distance[near], 1e-4)
 
