@@ -351,3 +351,49 @@ def test_filling_stays_inside_and_fills(device: str) -> None:
     covered = (np.linalg.norm(probes[:, None] - centers, axis=2) <= radii).any(axis=1)
     # One ball fills 0.52 of a cube.
     assert covered.mean() > 0.68
+
+
+def test_sharing_the_choice_of_contacts_changes_nothing(device: str) -> None:
+    """Several threads a pair, as on a GPU, find the contacts that one finds, bit for bit, step after step."""
+    poses = around_cube(12, 60, 0.06, 0.11)
+    poses[:4, 1, :3] = [[0.0995, 0, 0], [0.099, 0.01, 0.0], [0.5, 0, 0], [0.0999, 0.0, 0.02]]
+    poses[:4, 1, 3:] = EYE
+    count = len(poses)
+    model = tc.build_model(
+        shape_type=[S.SDF] * (2 * count),
+        shape_body=np.arange(2 * count),
+        shape_pose=[[0, 0, 0, *EYE]] * (2 * count),
+        shape_size=[[1, 1, 1]] * (2 * count),
+        shape_environment=np.repeat(np.arange(count), 2),
+        pairs=np.arange(2 * count).reshape(-1, 2),
+        environment_count=count,
+        shape_material=np.zeros(2 * count, int),
+        materials=tc.Materials([0.5], [0.5], [0.0], [0], [0]),
+        contact_offset=np.full(2 * count, 0.004),
+        rest_offset=np.zeros(2 * count),
+        shape_sdf=[0] * (2 * count),
+        sdfs=[cube(device)],
+        sdf_contact_limit=20,
+        device=device,
+    )
+    assert model.sampled is not None
+    found = []
+    for parallel in (False, True, True, False):
+        model.sampled.parallel = parallel
+        contacts = tc.create_contacts(model)
+        tc.collide(
+            model,
+            wp.array(poses.astype(np.float32).reshape(-1, 7), dtype=wp.transform, device=device),
+            contacts,
+        )
+        used = contacts.count.numpy()
+        slots = np.concatenate(
+            [np.arange(s, s + n) for s, n in zip(contacts.slot_start.numpy()[:-1], used, strict=True)]
+        )
+        names = ("key", "separation", "normal", "anchor0", "anchor1")
+        found.append([used] + [getattr(contacts, name).numpy()[slots] for name in names])
+    assert found[0][0].sum() > 200
+    assert found[0][0].max() == 20
+    for other in found[1:]:
+        for a, b in zip(found[0], other, strict=True):
+            assert np.array_equal(a, b)

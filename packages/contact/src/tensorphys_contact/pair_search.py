@@ -10,6 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from ._kernels import pair_search as kernels
+from ._kernels.reduction import DIRECTIONS
 from .errors import PairError
 from .shapes import Families, PairFamily, ShapeType
 
@@ -338,5 +339,8 @@ def grow_search(model: Model, *, capacity: int, sampled_capacity: int) -> None:
     if model.sampled is not None:
         members = len(model.family_pairs[PairFamily.SAMPLED])
         model.sampled = dataclasses.replace(
-            model.sampled, code=zeros(members * model.sampled.stride, wp.int64)
+            model.sampled,
+            code=zeros(members * model.sampled.stride, wp.int64),
+            cell=zeros(members * int(DIRECTIONS), wp.int32),
+            choice=zeros(members * model.sampled.room, wp.int32),
         )

@@ -13,6 +13,7 @@ import warp as wp
 from tensorphys_sdf import FieldTable
 
 from ._kernels import sampled as kernels
+from ._kernels import sampled_parallel as parallel_kernels
 from ._kernels.distances import Geometry
 from ._kernels.reduction import DIRECTIONS
 from ._kernels.samples import Samples
@@ -64,6 +65,10 @@ class SampledPairs:
         columns, geometry, samples: What the kernels read.
         cells: Cells of the grid of a pair along each axis.
         code: int64 [pairs × cells], deepest contact of each cell; zero between calls.
+        cell: int32 [pairs × directions], cells of the deepest contacts.
+        choice: int32 [pairs × room], chosen cells.
+        room: Largest manifold of these pairs.
+        parallel: Whether several threads share the choice of a pair, as on a GPU; the result is the same.
         table: Stored fields; they live as long as the model.
     """
 
@@ -72,6 +77,10 @@ class SampledPairs:
     samples: Any
     cells: int
     code: wp.array[wp.int64]
+    cell: wp.array[wp.int32]
+    choice: wp.array[wp.int32]
+    room: int
+    parallel: bool
     table: FieldTable
 
     @property
@@ -135,6 +144,10 @@ def make_sampled_pairs(
         samples=_put_samples(columns, asked, put),
         cells=cells,
         code=wp.zeros(member_count * int(DIRECTIONS) * (1 + cells**3), dtype=wp.int64, device=device),
+        cell=wp.zeros(member_count * int(DIRECTIONS), dtype=wp.int32, device=device),
+        choice=wp.zeros(member_count * room, dtype=wp.int32, device=device),
+        room=room,
+        parallel=device.is_cuda,
         table=table,
     )
 
@@ -191,7 +204,7 @@ def collide_sampled(
     margin: Any,
     body_pose: Any,
 ) -> None:
-    """Find the manifolds of these pairs in two launches."""
+    """Find the manifolds of these pairs in two launches, or four and a clearing of memory in parallel."""
     count = len(members)
     lanes = 1
     if model.device.is_cuda:
@@ -213,6 +226,9 @@ def collide_sampled(
         outputs=[sampled.code],
         device=model.device,
     )
+    if sampled.parallel:
+        _keep_in_parallel(model, sampled, members, manifolds, world)
+        return
     wp.launch(
         kernels.keep_contacts,
         dim=count,
@@ -236,3 +252,55 @@ def collide_sampled(
         ],
         device=model.device,
     )
+
+
+def _keep_in_parallel(
+    model: Model, sampled: SampledPairs, members: Any, manifolds: Manifolds, world: list[Any]
+) -> None:
+    """Choose and write the contacts that the search left in the cells, and empty these."""
+    _offset, _margin, body_pose, columns, _geometry, _samples = world
+    shape = [sampled.cells, sampled.stride]
+    count = len(members)
+    wp.launch(
+        parallel_kernels.place_deepest,
+        dim=(count, int(DIRECTIONS)),
+        inputs=[members, model.pair_item, model.pair_environment, *world, *shape, sampled.code],
+        outputs=[sampled.cell],
+        device=model.device,
+    )
+    wp.launch(
+        parallel_kernels.choose_cells,
+        dim=count,
+        inputs=[
+            members,
+            manifolds.bound,
+            model.pair_item,
+            model.slot_start,
+            body_pose,
+            columns,
+            *shape,
+            sampled.room,
+            sampled.cell,
+        ],
+        outputs=[sampled.code, sampled.choice, manifolds.count],
+        device=model.device,
+    )
+    wp.launch(
+        parallel_kernels.write_chosen,
+        dim=(count, sampled.room),
+        inputs=[
+            members,
+            model.pair_item,
+            model.pair_environment,
+            model.slot_start,
+            *world,
+            sampled.stride,
+            sampled.room,
+            sampled.code,
+            sampled.choice,
+            manifolds.count,
+        ],
+        outputs=[manifolds.anchor, manifolds.normal, manifolds.separation, manifolds.feature],
+        device=model.device,
+    )
+    sampled.code.zero_()
