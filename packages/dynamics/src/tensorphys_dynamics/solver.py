@@ -390,7 +390,13 @@ def create_scratch(model: Model) -> Scratch:
     links = model.link_count
     has_long = any(kind.is_long for kind in model.types)
     counts = {"link": links, "subtree": links, "heavy": links, "articulated": links if has_long else 0}
-    momentum = ("momentum_linear", "momentum_angular", "momentum_known", "origin_shift", "total_mass")
+    momentum: tuple[str, ...] = (
+        "momentum_linear",
+        "momentum_angular",
+        "momentum_known",
+        "origin_shift",
+        "total_mass",
+    )
     momentum += ("origin_start", "origin_travel", "mass_centre", "centre_step", "gravity_share")
     articulation = (*momentum, "loaded", "rubbed", "coupled", "exposed", "idle")
     entry = ("mass_entry", "factor_entry", "dof_row", "wide_entry")

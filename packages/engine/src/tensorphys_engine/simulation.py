@@ -15,7 +15,7 @@ import tensorphys_contact
 from tensorphys_contact import Contacts
 from tensorphys_dynamics import Control, LinkEnds, Solver, State, StepLoads
 from tensorphys_engine._kernels.margins import motion_margin
-from tensorphys_engine._kernels.offsets import effective_offsets, reaching_offsets
+from tensorphys_engine._kernels.offsets import reaching_offsets
 from tensorphys_engine.articulation_info import ArticulationInfo
 from tensorphys_engine.bodies import note_moved_links
 from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
@@ -33,7 +33,8 @@ from tensorphys_engine.directory import Directory, Entity
 from tensorphys_engine.divergence import DivergenceWatch
 from tensorphys_engine.errors import ContactOverflowError, ContactOverflowWarning, StepError
 from tensorphys_engine.findings import Findings
-from tensorphys_engine.joint_events import JointBreak, JointEvents
+from tensorphys_engine.interventions import Interventions
+from tensorphys_engine.joint_events import JointEvents
 from tensorphys_engine.name_tree import SceneTree
 from tensorphys_engine.particles import scene_particles
 from tensorphys_engine.saved_state import (
@@ -57,7 +58,7 @@ _LARGE_SUBSTEPS = 8
 _DEFAULT_VELOCITY_PASSES = 1
 
 
-class Simulation:
+class Simulation(Interventions):
     """Simulates all environments of a scene at once.
 
     A step is one recorded graph: contacts are found, then the dynamics advances all substeps. All arrays
@@ -480,63 +481,6 @@ class Simulation:
     def refresh(self) -> None:
         """Derive link poses and velocities of the articulations marked in ``state.fresh``."""
         self.solver.update_kinematics()
-
-    def wake_up(self, articulations: Any = None) -> None:
-        """Wake articulations, and in the next step all that touch them; does nothing where nothing ever sleeps.
-
-        Setters of state, targets, forces and gravity wake what they change; whoever writes parameters (masses, gains,
-        limits, materials) calls this.
-
-        Args:
-            articulations: Numbers, int32 Warp array on the device, or any sequence; None for all.
-        """
-        if self.sleep is not None:
-            self.sleep.wake_up(self._numbers(articulations))
-
-    def put_to_sleep(self, articulations: Any = None) -> None:
-        """Have articulations sleep where they are, until something wakes them.
-
-        Args:
-            articulations: As for :meth:`wake_up`.
-
-        Raises:
-            StepError: If nothing in this simulation sleeps.
-        """
-        if self.sleep is None:
-            raise StepError("nothing in this simulation sleeps: build it with sleeping=True")
-        self.sleep.put_to_sleep(self._numbers(articulations))
-
-    def _numbers(self, articulations: Any) -> Any:
-        if articulations is None or isinstance(articulations, wp.array):
-            return articulations
-        numbers = np.asarray(articulations, np.int32).reshape(-1)
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.model.articulation_count):
-            raise StepError(
-                f"articulations: expected 0 to {self.model.articulation_count - 1}, given {numbers}"
-            )
-        return wp.array(numbers, dtype=wp.int32, device=self.device)
-
-    def take_joint_breaks(self) -> list[JointBreak]:
-        """Joints that broke since the last call, each once; waits for the device.
-
-        A joint outside of articulation trees breaks when its load of a substep is beyond its break force or torque, and
-        does not act any more, until the simulation is reset or a state from before is loaded.
-        """
-        return self._joint_events.take()
-
-    def apply_disabled(self) -> None:
-        """Take bodies out of the simulation, or back in, after ``model.link_disabled`` or ``contact_offset`` was written.
-
-        A body that is out stands still and touches nothing. Only roots can be, with all that hangs on them.
-        """
-        if self.contact_offset.size:
-            wp.launch(
-                effective_offsets,
-                dim=self.contact_offset.size,
-                inputs=[self.contact_offset, self.contact_model.shape_body, self.model.link_disabled],
-                outputs=[self.contact_model.contact_offset],
-                device=self.device,
-            )
 
     @property
     def gravity(self) -> npt.NDArray[np.float32]:

@@ -262,6 +262,30 @@ def unblend_root(t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scrat
     return 1
 
 
+@wp.func
+def find_kick(
+    t: Tables, m: ModelData, s: StateData, c: ControlData, w: Scratch, a: int, h: float, first: int
+):
+    """The kick of a substep and the velocity after it, with the drives at their bounds and the friction that holds."""
+    for attempt in range(ATTEMPTS):
+        if attempt == ATTEMPTS - 1:
+            unlock(t, m, w, a)
+        assemble_drives(t, m, s, c, w, a, h, first)
+        factorize(t, m, w, a)
+        if is_strained(t, w, a) == 1:
+            precise_kick(t, m, s, c, w, a, h, first)
+        else:
+            solve(t, w, a, w.kick)
+        kicked_velocity(t, m, s, w, a)
+        changed = release(t, m, s, w, a, h)
+        if any_limit(t, m, s, w, a, h) == 1:
+            changed += unlock(t, m, w, a)
+        if attempt < ATTEMPTS - 1:
+            changed += saturate(t, m, s, c, w, a, h)
+        if changed == 0:
+            break
+
+
 @wp.kernel
 def smooth_substep(
     t: Tables,
@@ -303,23 +327,7 @@ def smooth_substep(
     drive_scale(t, m, w, a)
     joint_loads(t, m, s, w, k, r, a, h)
     lock_resting(t, m, s, w, a)
-    for attempt in range(ATTEMPTS):
-        if attempt == ATTEMPTS - 1:
-            unlock(t, m, w, a)
-        assemble_drives(t, m, s, c, w, a, h, first)
-        factorize(t, m, w, a)
-        if is_strained(t, w, a) == 1:
-            precise_kick(t, m, s, c, w, a, h, first)
-        else:
-            solve(t, w, a, w.kick)
-        kicked_velocity(t, m, s, w, a)
-        changed = release(t, m, s, w, a, h)
-        if any_limit(t, m, s, w, a, h) == 1:
-            changed += unlock(t, m, w, a)
-        if attempt < ATTEMPTS - 1:
-            changed += saturate(t, m, s, c, w, a, h)
-        if changed == 0:
-            break
+    find_kick(t, m, s, c, w, a, h, first)
     unblended = int(0)
     if first == 1 and s.fresh[a] == 0 and s.root_synced[a] == 1:
         unblended = unblend_root(t, m, s, c, w, a, h)

@@ -1,0 +1,82 @@
+"""What a user does to single objects of a simulation, beside writing their state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from tensorphys_contact import Model as ContactModel
+from tensorphys_dynamics import Model, Sleep
+from tensorphys_engine._kernels.offsets import effective_offsets
+from tensorphys_engine.errors import StepError
+from tensorphys_engine.joint_events import JointBreak, JointEvents
+
+
+class Interventions:
+    """Sleep, joints that broke, and bodies out of the simulation; part of :class:`Simulation`, whose attributes it uses."""
+
+    device: Any
+    model: Model
+    contact_model: ContactModel
+    contact_offset: wp.array
+    sleep: Sleep | None
+    _joint_events: JointEvents
+
+    def wake_up(self, articulations: Any = None) -> None:
+        """Wake articulations, and in the next step all that touch them; does nothing where nothing ever sleeps.
+
+        Setters of state, targets, forces and gravity wake what they change; whoever writes parameters (masses, gains,
+        limits, materials) calls this.
+
+        Args:
+            articulations: Numbers, int32 Warp array on the device, or any sequence; None for all.
+        """
+        if self.sleep is not None:
+            self.sleep.wake_up(self._numbers(articulations))
+
+    def put_to_sleep(self, articulations: Any = None) -> None:
+        """Have articulations sleep where they are, until something wakes them.
+
+        Args:
+            articulations: As for :meth:`wake_up`.
+
+        Raises:
+            StepError: If nothing in this simulation sleeps.
+        """
+        if self.sleep is None:
+            raise StepError("nothing in this simulation sleeps: build it with sleeping=True")
+        self.sleep.put_to_sleep(self._numbers(articulations))
+
+    def _numbers(self, articulations: Any) -> Any:
+        if articulations is None or isinstance(articulations, wp.array):
+            return articulations
+        numbers = np.asarray(articulations, np.int32).reshape(-1)
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < self.model.articulation_count):
+            raise StepError(
+                f"articulations: expected 0 to {self.model.articulation_count - 1}, given {numbers}"
+            )
+        return wp.array(numbers, dtype=wp.int32, device=self.device)
+
+    def take_joint_breaks(self) -> list[JointBreak]:
+        """Joints that broke since the last call, each once; waits for the device.
+
+        A joint outside of articulation trees breaks when its load of a substep is beyond its break force or torque, and
+        does not act any more, until the simulation is reset or a state from before is loaded.
+        """
+        return self._joint_events.take()
+
+    def apply_disabled(self) -> None:
+        """Take bodies out of the simulation, or back in, after ``model.link_disabled`` or ``contact_offset`` was written.
+
+        A body that is out stands still and touches nothing. Only roots can be, with all that hangs on them.
+        """
+        if self.contact_offset.size:
+            wp.launch(
+                effective_offsets,
+                dim=self.contact_offset.size,
+                inputs=[self.contact_offset, self.contact_model.shape_body, self.model.link_disabled],
+                outputs=[self.contact_model.contact_offset],
+                device=self.device,
+            )
