@@ -48,7 +48,6 @@ class ParallelSolve:
         key = (id(control), id(limits))
         if key not in self._graphs:
             for module in (chunks, gradients):  # nothing may be compiled inside of a capture
-                wp.load_module(module, device=self.device)
                 wp.load_module(module, device=self.device, block_dim=self.lanes)
             with wp.ScopedCapture(self.device) as capture:
                 self._run(control.loads(), limits)
@@ -132,7 +131,8 @@ class ParallelSolve:
         self._groups(chunks.residuals, model.chunk_count, inputs, [work, sums])
 
     def _launch(self, kernel: wp.Kernel, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
-        wp.launch(kernel, dim=dim, inputs=inputs, outputs=outputs, device=self.device)
+        # One size of blocks for all: each size is compiled by itself, and these modules take long.
+        wp.launch(kernel, dim=dim, inputs=inputs, outputs=outputs, device=self.device, block_dim=self.lanes)
 
     def _groups(self, kernel: wp.Kernel, count: int, inputs: list[Any], outputs: list[Any]) -> None:
         wp.launch(

@@ -131,6 +131,7 @@ class FemSolver:
             inputs=[self.model.mesh],
             outputs=[self.work, self.candidate_velocity, self.response],
             device=self.device,
+            block_dim=self.lanes,
         )
 
     def finish(self, state: FemState, control: FemControl) -> None:
@@ -142,6 +143,7 @@ class FemSolver:
             inputs=[],
             outputs=[self.work],
             device=self.device,
+            block_dim=self.lanes,
         )
         launch_energies(self.model, self.work, part=1.0, kept=0.0, sign=1.0)
         launch_energies(self.model, self.work, part=0.0, kept=1.0, sign=-1.0)
@@ -172,6 +174,7 @@ class FemSolver:
             inputs=[self.model.mesh, control.loads(), state.position, state.velocity],
             outputs=[self.work],
             device=self.device,
+            block_dim=self.lanes,
         )
         wp.launch(
             steps.begin_bodies,
