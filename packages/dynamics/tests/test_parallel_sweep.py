@@ -165,9 +165,10 @@ def test_energy_of_falling_stacks_never_rises(device: str) -> None:
 
 
 def test_colors_launched_alone_give_what_one_launch_gives(device: str) -> None:
-    """The order within a colour does not matter: bit-equal states, also run to run."""
+    """The order within a colour does not matter: bit-equal states, also run to run, and from packed constants."""
     results = []
-    for form in ("serial", "colors", "colors"):
+    forms = ("serial", "colors", "colors") if device != "cpu" else ("serial", "colors", "grid")
+    for form in forms:
         solver, (model, state) = stacks(40, device, drop=0.01)
         large = np.ones(1, np.int32)
         solver.parallel = ParallelSweep(model, state, solver._contact, solver.joints, large, form=form)
@@ -175,6 +176,31 @@ def test_colors_launched_alone_give_what_one_launch_gives(device: str) -> None:
             solver.step()
         results.append(state.link_pose.numpy().tobytes() + state.velocity.numpy().tobytes())
     assert results[0] == results[1] == results[2]
+
+
+def test_seats_of_a_launch_do_not_matter(device: str) -> None:
+    """One launch over all colours gives the same bits for any number of blocks, and what a launch a colour gives to rounding."""
+    if device == "cpu":
+        counts: tuple[int | None, ...] = (None, None)
+    else:
+        counts = (1, 2, 7, 64, None)
+    results = []
+    for blocks in counts:
+        solver, (model, state) = stacks(40, device, drop=0.01)
+        large = np.ones(1, np.int32)
+        solver.parallel = ParallelSweep(
+            model, state, solver._contact, solver.joints, large, form="grid", blocks=blocks
+        )
+        for _ in range(20):
+            solver.step()
+        results.append(np.append(state.link_pose.numpy().ravel(), state.velocity.numpy()))
+    assert all(result.tobytes() == results[0].tobytes() for result in results)
+    solver, (model, state) = stacks(40, device, drop=0.01)
+    solver.parallel = ParallelSweep(model, state, solver._contact, solver.joints, large, form="colors")
+    for _ in range(20):
+        solver.step()
+    colors = np.append(state.link_pose.numpy().ravel(), state.velocity.numpy())
+    assert np.abs(colors - results[0]).max() < 1e-5
 
 
 @pytest.mark.parametrize("restitution", [0.5, 1.0])

@@ -61,6 +61,7 @@ class BroadPhase:
         bvh: Tree of these boxes, rebuilt in each step.
         count: int32 [N], pairs found by each shape.
         end: int32 [N], their running sum.
+        near: int64 [32 N], codes of the first of them.
         code: int64 [2 P], codes of the pairs, ascending in the first half.
         order: int32 [2 P], scratch of the sort.
         required: int32 [2], largest number of pairs that a step wanted, and of those among them that are found by
@@ -84,6 +85,7 @@ class BroadPhase:
     bvh: wp.Bvh
     count: wp.array[wp.int32]
     end: wp.array[wp.int32]
+    near: wp.array[wp.int64]
     code: wp.array[wp.int64]
     order: wp.array[wp.int32]
     required: wp.array[wp.int32]
@@ -154,6 +156,7 @@ def make_broad_phase(
         bvh=wp.Bvh(lower, upper),
         count=zeros(len(solid), wp.int32),
         end=zeros(len(solid), wp.int32),
+        near=zeros(int(kernels.NEAR) * len(solid), wp.int64),
         code=zeros(2 * search.capacity, wp.int64),
         order=zeros(2 * search.capacity, wp.int32),
         required=zeros(2, wp.int32),
@@ -230,7 +233,7 @@ def find_pairs(
         model.shape_body,
         contacts.manifolds.bound,
     ]
-    wp.launch(kernels.count_near, dim=count, inputs=world, outputs=[search.count], device=device)
+    wp.launch(kernels.count_near, dim=count, inputs=world, outputs=[search.count, search.near], device=device)
     wp.utils.array_scan(search.count, search.end, inclusive=True)
     wp.launch(
         kernels.clear_codes,
@@ -249,7 +252,7 @@ def find_pairs(
     wp.launch(
         kernels.write_near,
         dim=count,
-        inputs=[*world, search.count, search.end, capacity],
+        inputs=[*world, search.count, search.end, search.near, capacity],
         outputs=[search.code],
         device=device,
     )

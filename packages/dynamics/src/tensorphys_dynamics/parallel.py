@@ -21,7 +21,7 @@ LARGE = 256
 ROUNDS = 16
 """Rounds of colouring; each leaves some half of the manifolds without a colour."""
 REBOUND_ROUNDS = 4
-REPEATS = 4
+REPEATS = 2
 """Times that a pass is repeated where impulses change suddenly."""
 # Colours with a launch of their own; the others are few enough for one block of threads.
 _LAUNCHED = 28
@@ -29,7 +29,7 @@ _KEY_BITS = int(coloring.COLORS + 1).bit_length()
 _BLOCK = 256
 _MOST_THREADS = 1 << 17
 # Blocks of a launch over all colours: one for so many bodies, at most one a multiprocessor.
-_BODIES_PER_BLOCK = 160
+_BODIES_PER_BLOCK = 150
 
 
 def large_environments(model: Model, threshold: int) -> npt.NDArray[np.int32]:
@@ -43,12 +43,11 @@ def large_environments(model: Model, threshold: int) -> npt.NDArray[np.int32]:
 class ParallelSweep:
     """Colours the manifolds of large environments in each step, and sweeps them colour by colour.
 
-    On the CPU one launch takes all manifolds of a pass, in the order of their colours. On CUDA one launch takes all passes of
-    a kind, with barriers between the colours, where bodies have no joints, bounds of impulses or torsional friction;
-    elsewhere each colour is a launch.
+    One launch takes all passes of a kind where bodies have no joints, bounds of impulses or torsional friction: one thread
+    on the CPU, on CUDA all threads with barriers between the colours. Elsewhere each colour of each pass is a launch on CUDA.
 
     Attributes:
-        form: "serial" for one thread, "colors" for a launch a colour, "grid" for barriers.
+        form: "grid" for that one launch, "serial" for one thread a pass, "colors" for a launch a colour.
         manifolds: Colouring of the last step; `totals` counts manifolds, colours, and manifolds without a colour.
         color_start, color_order: Manifolds sorted by colour, and where each colour starts.
     """
@@ -72,7 +71,7 @@ class ParallelSweep:
             contact: Contacts.
             joints: Joints beside the trees.
             large: 1 for the environments that are solved here.
-            form: See `form`; default "serial" on the CPU, on CUDA "grid" or "colors".
+            form: See `form`; default "grid", or what else the device takes.
             blocks: Blocks of a launch with barriers; default by the number of bodies.
         """
         self._model, self._state, self._contact, self._joints = model, state, contact, joints
@@ -84,11 +83,12 @@ class ParallelSweep:
         velocities = np.diff(model.articulation_velocity_start.numpy())
         self._dofs = bool(((velocities > roots) & inside).any())
         special = contact.patch_radius.shape[0] > 0 or has_bounded_impulses(model)
-        best: Literal["colors", "grid"] = "colors" if self._dofs or joints.block_count or special else "grid"
-        self.form: Literal["serial", "colors", "grid"] = form or (best if device.is_cuda else "serial")
+        general: Literal["serial", "colors"] = "colors" if device.is_cuda else "serial"
+        best = general if self._dofs or joints.block_count or special else "grid"
+        self.form: Literal["serial", "colors", "grid"] = form or best
         moving = inside & (velocities > 0)
         self._nodes = int(moving.sum())
-        self._threads = min(slots, _MOST_THREADS) if self.form != "serial" else 1
+        self._threads = min(slots, _MOST_THREADS) if device.is_cuda or self.form == "colors" else 1
         self._blocks = blocks or min(-(-self._nodes // _BODIES_PER_BLOCK), getattr(device, "sm_count", 1))
 
         def zeros(count: int, dtype: Any) -> wp.array:
@@ -142,6 +142,8 @@ class ParallelSweep:
             inputs = [turn, self._threads]
             self._launch(coloring.propose, self._threads, inputs, [f])
             self._launch(coloring.accept, self._threads, inputs, [f])
+        for color in range(coloring.COLORS - 1, 0, -1):
+            self._launch(coloring.lower, self._threads, [color, self._threads], [f])
         self._launch(coloring.list_colors, self._threads, [self._threads], [f, *order])
         # the keys are colours
         wp.utils.radix_sort_pairs(self._key, self.color_order, self._slots, end_bit=_KEY_BITS)
@@ -220,7 +222,7 @@ class ParallelSweep:
         self._launch(sweep_grid.pack_contacts, self._slots, inputs, [self._heads])
 
     def _rebound(self) -> None:
-        if self.form != "grid":
+        if self.form != "grid" or self._model.device.is_cpu:
             for _ in range(REBOUND_ROUNDS):
                 self._visit(sweep_parallel.REBOUND)
             return
@@ -235,17 +237,21 @@ class ParallelSweep:
         """Visit all manifolds `turns` times, those behind the first `passes` only where impulses change suddenly."""
         scratch, rows, timing, bounce_threshold = self._passing
         m = self._model
-        inputs = [m.tables, m.data, self.manifolds, self._heads, self.color_start, bounce_threshold, *timing]
-        inputs += [int(kind), self._turn + 1, passes, turns, biased]
-        outputs = [self._barrier, scratch, rows]
-        block = int(sweep_grid.BLOCK)
-        self._launch(sweep_grid.sweep_bodies, self._blocks * block, inputs, outputs, block_dim=block)
+        shared = [m.tables, m.data, self.manifolds, self._heads]
+        rest = [bounce_threshold, *timing, int(kind), self._turn + 1, passes, turns, biased]
+        if m.device.is_cpu:
+            self._launch(sweep_grid.sweep_alone, 1, [*shared, *rest], [scratch, rows])
+        else:
+            inputs = [*shared, self.color_start, *rest]
+            outputs = [self._barrier, scratch, rows]
+            block = int(sweep_grid.BLOCK)
+            self._launch(sweep_grid.sweep_bodies, self._blocks * block, inputs, outputs, block_dim=block)
         if kind == sweep_parallel.SOLVE:
             self._turn += turns
 
     def _visit(self, kind: int, *, again: int = 0, biased: int = 1) -> None:
         """Visit all manifolds once, colour by colour."""
-        if self.form == "grid":
+        if self.form == "grid" and kind != sweep_parallel.REBOUND:
             self._visit_bodies(kind, 1, 1, biased)
             return
         scratch, rows, timing, bounce_threshold = self._passing

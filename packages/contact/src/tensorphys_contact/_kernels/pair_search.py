@@ -13,6 +13,8 @@ wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 PLANE = wp.constant(0)
 NO_CODE = wp.constant(wp.int64(0x7FFFFFFFFFFFFFFF))
+NEAR = wp.constant(32)
+"""Codes that a shape keeps from counting to writing; one that finds more looks a second time."""
 
 
 @wp.kernel
@@ -136,13 +138,14 @@ def count_near(
     bound: wp.array[wp.vec4],
     # outputs
     count_out: wp.array[wp.int32],
+    near_out: wp.array[wp.int64],
 ):
     """One thread a shape."""
     i = wp.tid()
     count_out[i] = visit_near(
         i,
-        0,
-        0,
+        NEAR * i,
+        NEAR * (i + 1),
         bvh,
         solid,
         plane,
@@ -156,7 +159,7 @@ def count_near(
         shape_type,
         shape_body,
         bound,
-        filtered,
+        near_out,
     )
 
 
@@ -201,13 +204,18 @@ def write_near(
     bound: wp.array[wp.vec4],
     count: wp.array[wp.int32],
     end: wp.array[wp.int32],
+    near: wp.array[wp.int64],
     capacity: int,
     # outputs
     code_out: wp.array[wp.int64],
 ):
     """One thread a shape."""
     i = wp.tid()
-    if count[i] > 0:
+    if count[i] <= NEAR:
+        for n in range(count[i]):
+            if end[i] - count[i] + n < capacity:
+                code_out[end[i] - count[i] + n] = near[NEAR * i + n]
+    else:
         visit_near(
             i,
             end[i] - count[i],

@@ -2,7 +2,8 @@
 
 A manifold is a run of contacts of one pair of bodies: an edge of a graph over the articulations that move. In each round
 every uncoloured edge picks one of the colours that are free at both ends, at random from numbers drawn from keys, and keeps it
-if no edge at either end with a greater number picked the same. Greatest numbers do not depend on the order of threads.
+if no edge at either end with a greater number picked the same. Greatest numbers do not depend on the order of threads. Then
+the colours are gone through from the last to the second: their edges take the first colour that is free [Culberson 1992].
 """
 
 import warp as wp
@@ -246,6 +247,30 @@ def accept(turn: int, threads: int, f_inout: Manifolds):
                 if a1 >= 0:
                     wp.atomic_or(f_inout.mask, a1, bit)
                     wp.atomic_sub(f_inout.degree, a1, 1)
+        i += threads
+
+
+@wp.kernel
+def lower(color: int, threads: int, f_inout: Manifolds):
+    """Manifolds of a colour take the first one that is free at both ends; they have no end in common."""
+    i = wp.tid()
+    while i < f_inout.totals[0]:
+        if f_inout.color[i] == color:
+            a0 = f_inout.end0[i]
+            a1 = f_inout.end1[i]
+            mask = wp.int64(0)
+            if a0 >= 0:
+                mask = mask | f_inout.mask[a0]
+            if a1 >= 0:
+                mask = mask | f_inout.mask[a1]
+            found = nth_free(mask, 0)
+            if found < color:
+                f_inout.color[i] = found
+                turned = (wp.int64(1) << wp.int64(found)) | (wp.int64(1) << wp.int64(color))
+                if a0 >= 0:
+                    f_inout.mask[a0] = f_inout.mask[a0] ^ turned
+                if a1 >= 0:
+                    f_inout.mask[a1] = f_inout.mask[a1] ^ turned
         i += threads
 
 

@@ -50,7 +50,7 @@ def take_seat(barrier: wp.array[wp.int32]) -> wp.vec2i:
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
     __syncthreads();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == blockDim.x - 1) {
         int* arrivals = barrier.data + 2;
         asm volatile("red.release.gpu.global.add.s32 [%0], 1;" ::"l"(arrivals) : "memory");
         int found = 0;
@@ -62,7 +62,12 @@ def take_seat(barrier: wp.array[wp.int32]) -> wp.vec2i:
 #endif
 """)
 def wait_for_all(barrier: wp.array[wp.int32], awaited: int):
-    """Wait for all seated blocks, and see what they wrote; `awaited` is the number of seats times that of this barrier."""
+    """Wait for all seated blocks, and see what they wrote; the last thread of a block does it for all.
+
+    Args:
+        barrier: State of the launch.
+        awaited: The number of seats times the number of barriers so far, this one included.
+    """
     ...
 
 

@@ -28,6 +28,7 @@ PUSH = wp.constant(1.0 / (2.0 * DAMPING_RATIO + 1.0))
 # load and the ground would sink in by the ratio of their masses.
 LEAK = wp.constant(3.0)
 SINGULAR = wp.constant(0.02)
+ShortRows = wp.types.matrix(shape=(6, 3), dtype=wp.float32)
 SOFT = wp.constant(1.0 / (2.0 + 2.0 * DAMPING_RATIO))
 
 
@@ -97,6 +98,42 @@ def solve_end(t: Tables, w: Scratch, r: ContactRows, row: int, end: wp.vec4i):
 
 
 @wp.func
+def short_end(t: Tables, s: StateData, w: Scratch, end: wp.vec4i, lever: wp.vec3, basis: wp.mat33):
+    """What `fill_end` and `solve_end` do for a chain of at most six velocities, in registers: Y and J v."""
+    y = ShortRows()
+    v = wp.vec3(0.0, 0.0, 0.0)
+    for p in range(6):
+        if p < end[2]:
+            index = end[0] + t.chain[end[1] + p]
+            j = basis * (w.motion_linear[index] + wp.cross(w.motion_angular[index], lever))
+            y[p] = j
+            v += j * s.velocity[index]
+    if end[2] > 0:
+        entry = t.articulation_entry[end[3]]
+        first = t.type_velocity[t.articulation_type[end[3]]]
+        for p in range(5, -1, -1):
+            if p < end[2]:
+                index = t.chain[end[1] + p]
+                other = entry + t.velocity_entry[first + index]
+                for k in range(5):
+                    if k < p:
+                        y[k] = y[k] - w.factor_entry[other + k] * y[p]
+                y[p] = y[p] * w.inverse_root[end[0] + index]
+    return y, v
+
+
+@wp.func
+def store_short(r: ContactRows, row: int, count: int, y: ShortRows):
+    """Write Y of an end; returns its part of Y Yᵀ."""
+    total = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for p in range(6):
+        if p < count:
+            r.y[row, p] = y[p]
+            total += wp.outer(y[p], y[p])
+    return total
+
+
+@wp.func
 def inverse_inertia(t: Tables, r: ContactRows, slot: int, end0: wp.vec4i, end1: wp.vec4i):
     """Y Yᵀ over all velocities that move the contact. Those that move both ends are added up before they are
     squared: what cancels between two links of one articulation must leave no rounding of its squares."""
@@ -116,6 +153,37 @@ def inverse_inertia(t: Tables, r: ContactRows, slot: int, end0: wp.vec4i, end1: 
         y = r.y[2 * slot + 1, p]
         total += wp.outer(y, y)
     return total
+
+
+@wp.func
+def response_of(
+    t: Tables,
+    s: StateData,
+    w: Scratch,
+    r: ContactRows,
+    slot: int,
+    end0: wp.vec4i,
+    end1: wp.vec4i,
+    lever0: wp.vec3,
+    lever1: wp.vec3,
+    basis: wp.mat33,
+):
+    """Write Y of both ends; returns Y Yᵀ and the relative velocity of the contact."""
+    a = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    v = wp.vec3(0.0, 0.0, 0.0)
+    if end0[2] <= 6 and end1[2] <= 6 and end0[3] != end1[3]:
+        y0, v0 = short_end(t, s, w, end0, lever0, basis)
+        y1, v1 = short_end(t, s, w, end1, lever1, -basis)
+        v = v0 + v1
+        a = store_short(r, 2 * slot, end0[2], y0)
+        a += store_short(r, 2 * slot + 1, end1[2], y1)
+    else:
+        v = fill_end(t, s, w, r, 2 * slot, end0, lever0, basis)
+        v += fill_end(t, s, w, r, 2 * slot + 1, end1, lever1, -basis)
+        solve_end(t, w, r, 2 * slot, end0)
+        solve_end(t, w, r, 2 * slot + 1, end1)
+        a = inverse_inertia(t, r, slot, end0, end1)
+    return a, v
 
 
 @wp.func
@@ -206,14 +274,10 @@ def contact_rows(
     end1 = moving_end(t, w, body1)
     lever0 = end_lever(t, w, r, 2 * slot, body0)
     lever1 = end_lever(t, w, r, 2 * slot + 1, body1)
-    v = fill_end(t, s, w, r, 2 * slot, end0, lever0, basis)
-    v += fill_end(t, s, w, r, 2 * slot + 1, end1, lever1, -basis)
+    a, v = response_of(t, s, w, r, slot, end0, end1, lever0, lever1, basis)
     moved = basis * (prescribed_velocity(t, s, end0, lever0) - prescribed_velocity(t, s, end1, lever1))
     belt = surface_velocity(m, w, r, 2 * slot, body0) - surface_velocity(m, w, r, 2 * slot + 1, body1)
     moved += wp.vec3(0.0, wp.dot(t1, belt), wp.dot(t2, belt))
-    solve_end(t, w, r, 2 * slot, end0)
-    solve_end(t, w, r, 2 * slot + 1, end1)
-    a = inverse_inertia(t, r, slot, end0, end1)
     write_inverse(k, r, slot, a, time_step[0] / float(substeps))
     r.most[slot] = impulse_bound(m, body0, body1, substeps)
     spin_rows(t, s, w, k, r, slot, end0, end1)

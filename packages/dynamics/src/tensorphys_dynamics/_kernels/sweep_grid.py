@@ -1,6 +1,7 @@
-"""The sweep of large environments of bodies without joints, on CUDA: all colours of a pass in one launch.
+"""The sweep of large environments of bodies without joints: all colours of a pass in one launch.
 
-The laws and the order are those of `sweep_parallel`. Eight threads share a manifold, one for each velocity of its two
+The laws and the order are those of `sweep_parallel`, with the constants of a contact side by side. On the CPU one thread
+walks through all manifolds. On CUDA eight threads share a manifold, one for each velocity of its two
 bodies; what a contact needs beside velocities is fetched before the barrier in front of its colour, so that behind it only
 velocities are read.
 """
@@ -32,14 +33,20 @@ from tensorphys_dynamics._kernels.sweep_parallel import (
     SUDDEN,
     SUDDEN_FALL,
     Visit,
+    load_end,
     make_visit,
+    pushed,
     rebound_manifold,
+    store_end,
+    velocity_of,
 )
 
 wp.set_module_options({"enable_backward": False})
 
 LANES = wp.constant(8)
-BLOCK = wp.constant(256)
+BLOCK = wp.constant(512)
+# The last warp of a block waits at barriers alone, so that it need not wait for what others fetch.
+WORKERS = wp.constant(480)
 PACKED = wp.constant(4)
 """Quadruples of constants a contact, see `pack_contacts`."""
 
@@ -61,6 +68,7 @@ class Item:
     """A manifold as one of its eight threads sees it."""
 
     there: wp.int32
+    fetched: wp.int32  # whether its first contacts were read before the barrier
     slots: wp.vec4i
     index0: wp.int32  # velocities of both ends that this thread cares for, −1 for none
     index1: wp.int32
@@ -186,7 +194,7 @@ def load_contact(r: ContactRows, d: Heads, item: Item, offset: int, lane: int):
     """One contact of a manifold; one without effect behind the last."""
     c = LaneContact()
     slot = item.slots[0] + offset
-    if item.there == 1 and slot < item.slots[1]:
+    if item.fetched == 1 and slot < item.slots[1]:
         if item.index0 >= 0:
             c.y0 = r.y[2 * slot, lane]
         if item.index1 >= 0:
@@ -261,7 +269,10 @@ def is_due(f: Manifolds, item: Item, v: Visit):
             stamp = f.stamp[item.slots[2]]
         if item.slots[3] >= 0:
             stamp = wp.max(stamp, f.stamp[item.slots[3]])
-    return item.there == 1 and (v.again == 0 or stamp >= v.turn)
+    due = int(0)
+    if item.there == 1 and (v.again == 0 or stamp >= v.turn):
+        due = 1
+    return due
 
 
 @wp.func
@@ -305,7 +316,8 @@ def solve_from(
     place = first
     while place < end:
         item = load_item(t, m, d, place, end, lane)
-        if is_due(f, item, v):
+        if is_due(f, item, v) == 1:
+            item.fetched = 1
             p = start_item(w, item)
             for offset in range(item.slots[1] - item.slots[0]):
                 p = solve_lane(r, load_contact(r, d, item, offset, lane), p, item, offset, lane, v)
@@ -313,7 +325,171 @@ def solve_from(
         place += stride
 
 
-@wp.kernel(launch_bounds=256)
+@wp.func
+def turn_of(turn: int, first_turn: int, passes: int, visit: Visit):
+    """What visits of a turn have in common."""
+    v = Visit()
+    v.kind = visit.kind
+    v.biased = visit.biased
+    v.threshold = visit.threshold
+    v.h = visit.h
+    v.turn = first_turn + turn
+    v.again = wp.where(turn < passes, 0, 1)
+    return v
+
+
+@wp.func
+def solve_alone(
+    t: Tables, m: ModelData, w: Scratch, r: ContactRows, f: Manifolds, d: Heads, place: int, v: Visit
+):
+    """What eight threads do for a manifold, by one."""
+    item = Item()
+    item.there = 1
+    item.slots = d.slots[place]
+    if is_due(f, item, v) == 1:
+        end0 = d.end0[place]
+        end1 = d.end1[place]
+        item.gravity = wp.length(m.gravity[end0[3]])
+        u0 = load_end(t, w, end0)
+        u1 = load_end(t, w, end1)
+        n = Progress()
+        for slot in range(item.slots[0], item.slots[1]):
+            c = LaneContact()
+            at = PACKED * slot
+            c.inverse = d.packed[at]
+            c.impulse = r.impulse[slot]
+            push = c.impulse
+            if v.kind == SOLVE:
+                c.coupling = d.packed[at + 1]
+                c.aim = d.packed[at + 2]
+                c.rub = d.packed[at + 3]
+                moving = wp.vec3(c.aim[0], c.aim[1], c.aim[2]) + velocity_of(r, 2 * slot, end0[2], u0)
+                moving += velocity_of(r, 2 * slot + 1, end1[2], u1)
+                after = solved_impulse(c, moving, v.biased)
+                r.impulse[slot] = after
+                push = after - c.impulse
+                moved = wp.abs(push[0])
+                n.change = wp.max(n.change, moved)
+                n.largest = wp.max(n.largest, after[0])
+                n.speed = wp.max(n.speed, moved / wp.max(c.inverse[0], 1.0e-30))
+            u0 = pushed(r, 2 * slot, end0[2], u0, push)
+            u1 = pushed(r, 2 * slot + 1, end1[2], u1, push)
+        store_end(t, w, end0, u0)
+        store_end(t, w, end1, u1)
+        note_sudden(f, item, n, v)
+
+
+@wp.kernel
+def sweep_alone(
+    t: Tables,
+    m: ModelData,
+    f: Manifolds,
+    d: Heads,
+    bounce_threshold: wp.array[wp.float32],
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    kind: wp.int32,
+    first_turn: wp.int32,
+    passes: wp.int32,
+    turns: wp.int32,
+    biased: wp.int32,
+    # outputs
+    w: Scratch,
+    r: ContactRows,
+):
+    """What `sweep_bodies` does, by one thread: all manifolds in the order of their colours."""
+    visit = make_visit(kind, first_turn, 0, biased, bounce_threshold, time_step, substeps)
+    for turn in range(turns):
+        v = turn_of(turn, first_turn, passes, visit)
+        if v.again == 0 or f.flags[0] >= v.turn:
+            for place in range(f.totals[0]):
+                solve_alone(t, m, w, r, f, d, place, v)
+
+
+@wp.func
+def solve_item(
+    w: Scratch,
+    r: ContactRows,
+    f: Manifolds,
+    d: Heads,
+    item: Item,
+    c0: LaneContact,
+    c1: LaneContact,
+    lane: int,
+    v: Visit,
+):
+    """One manifold, its first two contacts already read."""
+    p = start_item(w, item)
+    p = solve_lane(r, c0, p, item, 0, lane, v)
+    p = solve_lane(r, c1, p, item, 1, lane, v)
+    for offset in range(2, item.slots[1] - item.slots[0]):
+        p = solve_lane(r, load_contact(r, d, item, offset, lane), p, item, offset, lane, v)
+    finish_item(w, f, item, p, lane, v)
+
+
+@wp.func
+def ahead_of(start: wp.array[wp.int32], color: int, colors: int):
+    """Where a colour starts, or the last one ends."""
+    return start[wp.min(color, colors)]
+
+
+@wp.func
+def sweep_turn(
+    t: Tables,
+    m: ModelData,
+    w: Scratch,
+    r: ContactRows,
+    f: Manifolds,
+    d: Heads,
+    start: wp.array[wp.int32],
+    barrier: wp.array[wp.int32],
+    barriers_before: int,
+    seats: int,
+    group: int,
+    lane: int,
+    v: Visit,
+):
+    """All colours once; returns the barriers so far.
+
+    While a colour is solved, where the next one starts and ends is known, and its heads and contacts are on their way.
+    """
+    barriers = int(barriers_before)
+    groups = seats * (WORKERS // LANES)
+    colors = f.totals[1]
+    here = start[0]
+    behind = start[1]
+    ahead = ahead_of(start, 2, colors)
+    item = load_item(t, m, d, here + group, behind, lane)
+    item.fetched = is_due(f, item, v)
+    c0 = load_contact(r, d, item, 0, lane)
+    c1 = load_contact(r, d, item, 1, lane)
+    for color in range(colors):
+        next_item = load_item(t, m, d, behind + group, ahead, lane)
+        next_ahead = ahead_of(start, color + 3, colors)
+        if color > 0:
+            barriers += 1
+            wait_for_all(barrier, barriers * seats)
+        due = is_due(f, item, v)
+        if due == 1 and item.fetched == 0:
+            # its bodies were marked meanwhile
+            item.fetched = 1
+            c0 = load_contact(r, d, item, 0, lane)
+            c1 = load_contact(r, d, item, 1, lane)
+        if due == 1:
+            solve_item(w, r, f, d, item, c0, c1, lane, v)
+        solve_from(t, m, w, r, f, d, here + group + groups, behind, groups, lane, v)
+        here = behind
+        behind = ahead
+        ahead = next_ahead
+        item = next_item
+        # a mark that is seen now holds; one that is not may come before the barrier
+        item.fetched = is_due(f, item, v)
+        c0 = load_contact(r, d, item, 0, lane)
+        c1 = load_contact(r, d, item, 1, lane)
+    return barriers
+
+
+@wp.kernel(launch_bounds=512)
 def sweep_bodies(
     t: Tables,
     m: ModelData,
@@ -334,79 +510,43 @@ def sweep_bodies(
     r: ContactRows,
 ):
     """Passes over all manifolds: `turns` of them, those behind the first `passes` where impulses changed suddenly."""
-    thread = wp.tid()
+    thread = wp.tid() % BLOCK
     if passes == 0 and f.flags[0] < first_turn:
         return
     seat = take_seat(barrier_inout)
     if seat[0] >= 0:
         lane = thread % LANES
-        group = (seat[0] * BLOCK + thread % BLOCK) // LANES
-        groups = seat[1] * (BLOCK // LANES)
-        v = make_visit(kind, first_turn, 0, biased, bounce_threshold, time_step, substeps)
-        colors = f.totals[1]
+        group = (seat[0] * WORKERS + thread) // LANES
+        if thread >= WORKERS:
+            group = start[COLORS + 1]  # behind all manifolds
+        visit = make_visit(kind, first_turn, 0, biased, bounce_threshold, time_step, substeps)
         loose = start[COLORS]
         end = start[COLORS + 1]
         barriers = int(0)
-        fresh = int(1)  # whether nothing was written since the last barrier
-        here = start[0]
-        behind = start[1]
-        item = load_item(t, m, d, here + group, behind, lane)
-        c0 = load_contact(r, d, item, 0, lane)
-        c1 = load_contact(r, d, item, 1, lane)
-        c2 = load_contact(r, d, item, 2, lane)
-        c3 = load_contact(r, d, item, 3, lane)
         turn = int(0)
         while turn < turns:
-            v.turn = first_turn + turn
-            v.again = wp.where(turn < passes, 0, 1)
-            color = int(0)
+            v = turn_of(turn, first_turn, passes, visit)
             if v.again == 1 and f.flags[0] < v.turn:
                 turn = turns
-                color = colors
-            while color < colors:
-                # heads of the next colour, or of the first one for the next turn
-                then = wp.where(color + 1 < colors, color + 1, 0)
-                then_here = start[then]
-                then_behind = start[then + 1]
-                then_item = load_item(t, m, d, then_here + group, then_behind, lane)
-                if fresh == 0:
+            else:
+                barriers = sweep_turn(
+                    t, m, w, r, f, d, start, barrier_inout, barriers, seat[1], group, lane, v
+                )
+                if end > loose:
+                    # manifolds without a colour, one after the other
                     barriers += 1
                     wait_for_all(barrier_inout, barriers * seat[1])
-                fresh = int(0)
-                if is_due(f, item, v):
-                    p = start_item(w, item)
-                    p = solve_lane(r, c0, p, item, 0, lane, v)
-                    p = solve_lane(r, c1, p, item, 1, lane, v)
-                    p = solve_lane(r, c2, p, item, 2, lane, v)
-                    p = solve_lane(r, c3, p, item, 3, lane, v)
-                    for offset in range(4, item.slots[1] - item.slots[0]):
-                        p = solve_lane(r, load_contact(r, d, item, offset, lane), p, item, offset, lane, v)
-                    finish_item(w, f, item, p, lane, v)
-                solve_from(t, m, w, r, f, d, here + group + groups, behind, groups, lane, v)
-                here = then_here
-                behind = then_behind
-                item = then_item
-                c0 = load_contact(r, d, item, 0, lane)
-                c1 = load_contact(r, d, item, 1, lane)
-                c2 = load_contact(r, d, item, 2, lane)
-                c3 = load_contact(r, d, item, 3, lane)
-                color += 1
-            if turn < turns and end > loose:
-                # manifolds without a colour, one after the other
-                barriers += 1
-                wait_for_all(barrier_inout, barriers * seat[1])
-                if group == 0:
-                    solve_from(t, m, w, r, f, d, loose, end, 1, lane, v)
-            if turn + 1 < turns:
-                # the next turn looks whether it is needed
-                barriers += 1
-                wait_for_all(barrier_inout, barriers * seat[1])
-                fresh = int(1)
+                    if group == 0:
+                        solve_from(t, m, w, r, f, d, loose, end, 1, lane, v)
+                if turn + 1 < turns:
+                    # the next turn looks whether it is needed
+                    barriers += 1
+                    wait_for_all(barrier_inout, barriers * seat[1])
             turn += 1
     leave(barrier_inout)
 
 
-@wp.kernel(launch_bounds=256)
+@wp.kernel(launch_bounds=512)
 def rebound_bodies(
     t: Tables,
     k: ContactData,

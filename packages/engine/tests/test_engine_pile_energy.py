@@ -1,0 +1,143 @@
+"""Mechanical energy of random piles, solved as small and as large environments: it never rises, at any step of 5 s."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tensorphys_engine.candidates as candidates
+from tensorphys_dynamics import Solver
+from tensorphys_engine import Simulation
+from tensorphys_engine.testing import pile_scene
+from tensorphys_scene import Scene
+
+GRAVITY = 9.81
+RATE = 60
+DEPENETRATION = 1.0  # m/s
+CELL = 0.55  # m, more than the diagonal of any box
+
+
+@dataclasses.dataclass(frozen=True)
+class Pile:
+    """Boxes of any size and mass, with velocities.
+
+    Attributes:
+        size: Half edges [m], shape [count, 3].
+        mass: Masses [kg], shape [count].
+        pose: Poses, shape [count, 7].
+        velocity: Linear and angular velocities, shape [count, 6].
+        restitution, friction: Of all boxes and the ground.
+    """
+
+    size: np.ndarray
+    mass: np.ndarray
+    pose: np.ndarray
+    velocity: np.ndarray
+    restitution: float
+    friction: float
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """Principal moments [kg m²], shape [count, 3]."""
+        square = self.size**2
+        return np.asarray(self.mass[:, None] / 3.0 * (square.sum(axis=1, keepdims=True) - square))
+
+    def scene(self) -> Scene:
+        """The pile on a plane, in one world."""
+        scene = pile_scene((len(self.mass), 1, 1), restitution=self.restitution)
+        template = scene.templates[0]
+        bodies = dataclasses.replace(
+            template.bodies,
+            mass=self.mass,
+            inertia=self.inertia[:, :, None] * np.eye(3),
+            pose=self.pose,
+            max_depenetration_velocity=np.full(len(self.mass), DEPENETRATION),
+        )
+        materials = dataclasses.replace(
+            template.materials,
+            static_friction=np.array([self.friction]),
+            dynamic_friction=np.array([self.friction]),
+        )
+        shapes = dataclasses.replace(template.shapes, size=self.size)
+        changed = dataclasses.replace(template, bodies=bodies, shapes=shapes, materials=materials)
+        return dataclasses.replace(scene, templates=(changed,))
+
+
+@st.composite
+def piles(draw: st.DrawFn, *, overlapping: bool) -> Pile:
+    """Piles of 3 to 12 boxes; those that overlap start at rest within a block of half a metre, some in the ground."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    count = draw(st.integers(3, 12))
+    size = rng.uniform(0.05, 0.15, (count, 3))
+    quaternion = rng.normal(size=(count, 4))
+    pose = np.hstack((np.zeros((count, 3)), quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)))
+    velocity = np.zeros((count, 6))
+    if overlapping:
+        pose[:, :3] = rng.uniform((-0.25, -0.25, 0.1), (0.25, 0.25, 0.6), (count, 3))
+    else:
+        cell = np.stack(np.unravel_index(rng.permutation(2 * 2 * 4)[:count], (4, 2, 2)), axis=-1)
+        pose[:, :3] = CELL * (cell[:, ::-1] + np.array([-0.5, -0.5, 0.5]))
+        velocity = rng.normal(scale=draw(st.sampled_from([0.0, 1.0, 4.0])), size=(count, 6))
+    return Pile(
+        size=size,
+        mass=rng.uniform(0.2, 5.0, count),
+        pose=pose,
+        velocity=velocity,
+        restitution=draw(st.sampled_from([0.0, 0.5, 1.0])),
+        friction=draw(st.sampled_from([0.0, 0.3, 0.8])),
+    )
+
+
+def energy(pile: Pile, simulation: Simulation) -> tuple[float, float]:
+    """Kinetic and potential energy [J]."""
+    pose = simulation.state.link_pose.numpy().astype(np.float64)
+    velocity = simulation.state.link_velocity.numpy().astype(np.float64)
+    axis, w, spin = -pose[:, 3:6], pose[:, 6:], velocity[:, 3:]
+    twist = 2.0 * np.cross(axis, spin)
+    local = spin + w * twist + np.cross(axis, twist)  # in the axes of the box
+    kinetic = 0.5 * (pile.mass * (velocity[:, :3] ** 2).sum(axis=1)).sum()
+    kinetic += 0.5 * (pile.inertia * local**2).sum()
+    return float(kinetic), float(GRAVITY * (pile.mass * pose[:, 2]).sum())
+
+
+def highest_gain(pile: Pile, device: str) -> tuple[float, float]:
+    """Largest gain of energy at any step of 5 s, and the energy at the start [J]."""
+    simulation = Simulation(pile.scene(), device=device)
+    simulation.state.velocity.assign(pile.velocity.astype(np.float32).ravel())
+    simulation.state.fresh.fill_(1)
+    simulation.refresh()
+    start = sum(energy(pile, simulation))
+    gain = -np.inf
+    for _ in range(5 * RATE):
+        simulation.step(1.0 / RATE)
+        gain = max(gain, sum(energy(pile, simulation)) - start)
+    return gain, start
+
+
+@pytest.fixture(params=["small", "large"])
+def solved(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How contacts are solved: all at once or swept, or in parallel by colours with a search for pairs."""
+    if request.param == "large":
+        monkeypatch.setattr(candidates, "LARGE", 1)
+        monkeypatch.setitem(Solver.__init__.__kwdefaults__, "large_from", 1)
+    return str(request.param)
+
+
+@settings(max_examples=6)
+@given(pile=piles(overlapping=False))
+def test_energy_of_a_pile_never_rises(device: str, solved: str, pile: Pile) -> None:
+    gain, start = highest_gain(pile, device)
+    assert gain <= 1e-3 * start
+
+
+@settings(max_examples=6)
+@given(pile=piles(overlapping=True))
+def test_a_pile_that_starts_overlapping_gains_what_pushing_apart_may_cost(
+    device: str, solved: str, pile: Pile
+) -> None:
+    gain, _ = highest_gain(pile, device)
+    assert gain <= 0.5 * pile.mass.sum() * DEPENETRATION**2
