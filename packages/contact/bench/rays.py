@@ -1,6 +1,6 @@
 """Time a million rays against a mesh of 100,000 triangles.
 
-python bench/rays.py --rays 1000000 --device cpu --peers coal,trimesh
+python bench/rays.py --rays 1000000 --device cpu --peers coal,trimesh,embree
 """
 
 from __future__ import annotations
@@ -99,6 +99,32 @@ def with_trimesh(
     }
 
 
+def with_embree(
+    origin: np.ndarray, direction: np.ndarray, field: tc.TriangleMesh, options: Any
+) -> dict[str, Any]:
+    """Embree through embreex, all rays in one call, with distances."""
+    from embreex import rtcore_scene
+    from embreex.mesh_construction import TriangleMesh
+
+    scene = rtcore_scene.EmbreeScene(robust=True)
+    corners = field.vertices.astype(np.float32)[field.triangles]
+    TriangleMesh(scene, corners)
+    unit = (direction / np.linalg.norm(direction, axis=1, keepdims=True)).astype(np.float32)
+    start = origin.astype(np.float32)
+    found: list[Any] = [None]
+
+    def step() -> None:
+        found[0] = scene.run(start, unit, output=True)
+
+    result = measure(step, "cpu", repeat=options.repeat)
+    return {
+        **result,
+        "rays": len(start),
+        "hits": int((found[0]["primID"] >= 0).sum()),
+        "rays_per_second": len(start) / result["seconds"],
+    }
+
+
 @wp.kernel(enable_backward=False)
 def bare_rays(
     mesh: wp.uint64,
@@ -165,6 +191,7 @@ def main() -> None:
     runs = {
         "coal": functools.partial(with_coal_rays, origin, direction, field, options),
         "trimesh": functools.partial(with_trimesh, origin, direction, field, options),
+        "embree": functools.partial(with_embree, origin, direction, field, options),
     }
     report("rays against a mesh", options, [own, bare, *peers(options, runs)])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -127,9 +126,20 @@ def _bodies(swept: SweptPairs, body_pose: Any) -> Any:
     return bodies
 
 
-def _families(swept: SweptPairs, convex: Any, meshes: Any) -> Iterator[tuple[Any, Any]]:
+def _sweep(model: Model, swept: SweptPairs, body_pose: Any, contacts: Contacts, *, made: int) -> None:
+    manifold = Manifold()
+    for name in _MANIFOLD:
+        setattr(manifold, name, getattr(contacts.manifolds, name))
+    bodies = _bodies(swept, body_pose)
     for family, members in swept.family_pairs.items():
-        yield meshes if family == PairFamily.MESH else convex, members
+        wp.launch(
+            kernels.sweep_meshes if family == PairFamily.MESH else kernels.sweep_convex,
+            dim=len(members),
+            inputs=[members, model.pair_item, model.slot_start, *swept.arrays, bodies, made],
+            outputs=[manifold, swept.fate, swept.body_time],
+            device=model.device,
+            block_dim=128,
+        )
 
 
 def sweep_pairs(
@@ -138,19 +148,7 @@ def sweep_pairs(
     """Put the manifolds of first touches in place of those of the start; called by :func:`collide`."""
     if len(swept.fate) != model.pair_count:
         raise ArrayError("the swept pairs were made before the pairs of the model grew")
-    manifold = Manifold()
-    for name in _MANIFOLD:
-        setattr(manifold, name, getattr(contacts.manifolds, name))
-    bodies = _bodies(swept, body_pose)
-    for kernel, members in _families(swept, kernels.sweep_convex, kernels.sweep_meshes):
-        wp.launch(
-            kernel,
-            dim=len(members),
-            inputs=[members, model.pair_item, model.slot_start, *swept.arrays, bodies],
-            outputs=[manifold, swept.fate],
-            device=model.device,
-            block_dim=128,
-        )
+    _sweep(model, swept, body_pose, contacts, made=0)
 
 
 def fit_swept(model: Model, swept: SweptPairs, body_pose: wp.array[wp.transform], contacts: Contacts) -> None:
@@ -174,7 +172,9 @@ def fit_swept(model: Model, swept: SweptPairs, body_pose: wp.array[wp.transform]
         )
 
 
-def hold_swept(model: Model, swept: SweptPairs, body_pose: wp.array[wp.transform]) -> None:
+def hold_swept(
+    model: Model, swept: SweptPairs, body_pose: wp.array[wp.transform], contacts: Contacts
+) -> None:
     """Find how far bodies may go along ``body_motion`` before they are through a surface, after a step.
 
     The contacts of a step follow the motion of its start. Where a body rebounds and meets something else in the same
@@ -184,15 +184,7 @@ def hold_swept(model: Model, swept: SweptPairs, body_pose: wp.array[wp.transform
         model: Shapes and pairs.
         swept: Of the last :func:`collide`, with the motion that the bodies have made.
         body_pose: Poses at the start of the step.
+        contacts: Of that :func:`collide`.
     """
     swept.body_time.fill_(1.0)
-    bodies = _bodies(swept, body_pose)
-    for kernel, members in _families(swept, kernels.hold_convex, kernels.hold_meshes):
-        wp.launch(
-            kernel,
-            dim=len(members),
-            inputs=[members, model.pair_item, *swept.arrays, bodies, swept.fate],
-            outputs=[swept.body_time],
-            device=model.device,
-            block_dim=128,
-        )
+    _sweep(model, swept, body_pose, contacts, made=1)

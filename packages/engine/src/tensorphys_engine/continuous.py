@@ -63,12 +63,12 @@ class ContinuousCollision:
             [self.swept.body_motion],
         )
 
-    def hold(self) -> None:
+    def hold(self, contacts: tensorphys_contact.Contacts) -> None:
         """Keep bodies on the side of a surface that they were on."""
         com, state, motion = self._model.link_com, self._state, self.swept.body_motion
         made = [com, self._start_pose, state.link_pose, state.link_velocity, self._time_step]
         self._launch(made_motion, made, [motion])
-        tensorphys_contact.hold_swept(self._contact_model, self.swept, self._start_pose)
+        tensorphys_contact.hold_swept(self._contact_model, self.swept, self._start_pose, contacts)
         inputs = [self._free_articulation, com, self._start_pose, motion, self.swept.body_time]
         self._launch(hold_bodies, inputs, [state.link_pose, state.root_pose])
 

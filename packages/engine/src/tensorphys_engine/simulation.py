@@ -406,7 +406,7 @@ class Simulation(Interventions):
         self.solver.step(self._coupling)
         self._constant_loads.end_step()
         if continuous is not None:
-            continuous.hold()
+            continuous.hold(self.contacts)
         # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         collide = 1 + len(self.contact_model.family_pairs) + compaction + int(self._has_large)

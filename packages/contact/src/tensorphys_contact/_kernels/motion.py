@@ -137,6 +137,7 @@ def first_touch(
     piece_radius: float,
     radius: float,
     goal: float,
+    slack: float,
     until: float,
 ):
     """Time at which a shape on body o first comes as near as ``goal`` to a piece of a shape on body f.
@@ -146,31 +147,29 @@ def first_touch(
     Args:
         base: Origin of the piece in the frame of its shape.
         goal: Separation that counts as a touch.
+        slack: Where positive, by how much they must come nearer than that, and than at the start, instead.
         until: Later touches are none.
 
     Returns:
-        The time (0 where they touch at the start, ``NEVER``), and the normal from f to o in the frame of the
-        shape of f.
+        The time, 0 where they touch at the start, ``NEVER``.
     """
     at = float(0.0)
     tolerance = 1.0e-5 * wp.min(radius, piece_radius) + 1.0e-6 * (radius + piece_radius)
-    normal = wp.vec3(0.0, 0.0, 1.0)
-    for _step in range(MOST_ADVANCES):
+    aim = float(goal)
+    for step in range(MOST_ADVANCES):
         x_f = mover_pose(f, at)
         r, t, _q = frame_between(x_f, mover_pose(o, at), local_f, local_o)
         n, separation, _point = piece_distance(
             piece, vertex, shape, hull_vertex, r, t - base, piece_radius, radius, FAR
         )
-        left = separation - goal
-        touches = left <= tolerance
-        # The normal of the last gap is better than that of a touch.
-        if not touches or at == 0.0:
-            normal = n
-        if touches:
-            return at, normal
+        if step == 0 and slack > 0.0:
+            aim = wp.min(goal, separation) - slack
+        left = separation - aim
+        if left <= tolerance:
+            return at
         turn = wp.transform_get_rotation(x_f) * wp.transform_get_rotation(local_f)
         closing = closing_bound(wp.quat_rotate(turn, n), f, o)
         if closing * (until - at) < left:
-            return float(NEVER), normal
+            return float(NEVER)
         at += left / closing
-    return at, normal
+    return at

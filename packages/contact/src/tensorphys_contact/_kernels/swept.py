@@ -24,6 +24,7 @@ from .swept_pair import (
     is_swept,
     pair_of,
     put_points,
+    slack_of,
     touch_convex,
     touch_mesh,
 )
@@ -39,23 +40,42 @@ def sweep_convex(
     shapes: Shapes,
     extents: Extents,
     bodies: Bodies,
+    made: int,
     # outputs
     manifold_out: Manifold,
     fate_out: wp.array[wp.int32],
+    time_inout: wp.array[wp.float32],
 ):
-    """One thread a pair of convex shapes, or of one and a plane."""
+    """One thread a pair of convex shapes, or of one and a plane.
+
+    Before a step (``made`` 0) it gets the contacts of its first touch along the expected motion, after it bodies
+    are held back on the motion that they have made.
+    """
     pair = family[wp.tid()]
     if pair < 0:
         return
-    fate_out[pair] = FAR_APART
-    if manifold_out.count[pair] == 0 or not is_swept(pair_item[pair], shapes, bodies):
+    if made == 0:
+        fate_out[pair] = wp.where(
+            manifold_out.count[pair] > 0 and is_swept(pair_item[pair], shapes, bodies), SLOW, FAR_APART
+        )
+    if fate_out[pair] == FAR_APART:
         return
     p = pair_of(pair_item[pair], shapes, extents, bodies)
-    fate_out[pair] = SLOW
     if is_slow(p):
         return
-    at, _n = touch_convex(p, shapes, extents)
-    if at == 0.0:
+    # After a step first whether it went through, then where the surface is.
+    slack = slack_of(p, extents, bodies) * float(made)
+    at = float(0.0)
+    through = float(0.0)
+    turn = int(0)
+    while turn <= made:
+        at = touch_convex(p, shapes, extents, slack)
+        through = wp.where(turn == 0, at, through)
+        slack = 0.0
+        turn = wp.where(at > 1.0, 2, turn + 1)
+    if made == 1 and through <= 1.0:
+        hold(p, wp.where(at > 0.0, at, through), bodies, time_inout)
+    if made == 1 or at == 0.0:
         return
     fate_out[pair] = MISSED
     if at > 1.0:
@@ -80,23 +100,38 @@ def sweep_meshes(
     shapes: Shapes,
     extents: Extents,
     bodies: Bodies,
+    made: int,
     # outputs
     manifold_out: Manifold,
     fate_out: wp.array[wp.int32],
+    time_inout: wp.array[wp.float32],
 ):
-    """One thread a pair of a mesh and a convex shape."""
+    """One thread a pair of a mesh and a convex shape; as :func:`sweep_convex`."""
     pair = family[wp.tid()]
     if pair < 0:
         return
-    fate_out[pair] = FAR_APART
-    if manifold_out.count[pair] == 0 or not is_swept(pair_item[pair], shapes, bodies):
+    if made == 0:
+        fate_out[pair] = wp.where(
+            manifold_out.count[pair] > 0 and is_swept(pair_item[pair], shapes, bodies), SLOW, FAR_APART
+        )
+    if fate_out[pair] == FAR_APART:
         return
     p = pair_of(pair_item[pair], shapes, extents, bodies)
-    fate_out[pair] = SLOW
     if is_slow(p):
         return
-    at, _n = touch_mesh(p, shapes, extents, 0)
-    if at == 0.0:
+    # After a step first whether it went through, then where the surface is.
+    slack = slack_of(p, extents, bodies) * float(made)
+    at = float(0.0)
+    through = float(0.0)
+    turn = int(0)
+    while turn <= made:
+        at = touch_mesh(p, shapes, extents, slack)
+        through = wp.where(turn == 0, at, through)
+        slack = 0.0
+        turn = wp.where(at > 1.0, 2, turn + 1)
+    if made == 1 and through <= 1.0:
+        hold(p, wp.where(at > 0.0, at, through), bodies, time_inout)
+    if made == 1 or at == 0.0:
         return
     fate_out[pair] = MISSED
     if at > 1.0:
@@ -169,49 +204,3 @@ def fit_rest_distances(
             p1 = wp.transform_point(body_transform(body1[out], body_pose), anchor1[out])
             gap = wp.dot(normal[out], p0 - p1)
             rest_distance_inout[out] = rest_distance_inout[out] + (gap - separation[out])
-
-
-@wp.kernel
-def hold_convex(
-    family: wp.array[wp.int32],
-    pair_item: wp.array[wp.vec4i],
-    shapes: Shapes,
-    extents: Extents,
-    bodies: Bodies,
-    fate: wp.array[wp.int32],
-    # outputs
-    time_inout: wp.array[wp.float32],
-):
-    """One thread a pair of convex shapes, or of one and a plane, as they have moved."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    if fate[pair] == FAR_APART:
-        return
-    p = pair_of(pair_item[pair], shapes, extents, bodies)
-    if not is_slow(p):
-        at, n = touch_convex(p, shapes, extents)
-        hold(p, at, n, extents, bodies, time_inout)
-
-
-@wp.kernel
-def hold_meshes(
-    family: wp.array[wp.int32],
-    pair_item: wp.array[wp.vec4i],
-    shapes: Shapes,
-    extents: Extents,
-    bodies: Bodies,
-    fate: wp.array[wp.int32],
-    # outputs
-    time_inout: wp.array[wp.float32],
-):
-    """One thread a pair of a mesh and a convex shape, as they have moved."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    if fate[pair] == FAR_APART:
-        return
-    p = pair_of(pair_item[pair], shapes, extents, bodies)
-    if not is_slow(p):
-        at, n = touch_mesh(p, shapes, extents, 1)
-        hold(p, at, n, extents, bodies, time_inout)

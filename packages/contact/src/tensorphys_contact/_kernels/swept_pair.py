@@ -5,7 +5,7 @@ import warp as wp
 from .convex import convex_of
 from .convex_pair import convex_manifold
 from .gather import frame_between, store_point
-from .motion import NEVER, Mover, closing_bound, first_touch, mover_of, mover_pose, point_way
+from .motion import NEVER, Mover, first_touch, mover_of, mover_pose, point_way
 from .rays import PLANE, Shapes
 from .support import BOX, TRIANGLE, Convex
 
@@ -16,9 +16,7 @@ FAR_APART = wp.constant(0)
 SLOW = wp.constant(1)
 MISSED = wp.constant(2)
 HIT = wp.constant(3)
-# A shape behind a surface does not hit it: cosine from which on a normal is on its back side.
-BEHIND = wp.constant(-1.0e-3)
-# Part of the least half extent of a shape that it may be past a surface at the end of a step; more is taken back.
+# Part of its least half extent by which a shape may sink in through a step; what goes further is taken back.
 PAST = wp.constant(0.25)
 
 
@@ -70,6 +68,7 @@ class Pair:
     local_f: wp.transform
     local_o: wp.transform
     convex_o: Convex
+    center_o: wp.vec3
     radius_o: float
     goal: float
     near: float
@@ -110,6 +109,7 @@ def pair_of(item: wp.vec4i, shapes: Shapes, extents: Extents, bodies: Bodies) ->
     p.convex_o = convex_of(
         p.o, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces
     )
+    p.center_o = extents.shape_center[p.o]
     p.radius_o = extents.shape_radius[p.o]
     p.goal = extents.rest_offset[p.f] + extents.rest_offset[p.o]
     p.near = bodies.offset[p.f] + bodies.offset[p.o]
@@ -136,13 +136,13 @@ def is_slow(p: Pair) -> bool:
 
 
 @wp.func
-def touch_convex(p: Pair, shapes: Shapes, extents: Extents):
+def touch_convex(p: Pair, shapes: Shapes, extents: Extents, slack: float) -> float:
     """First touch of two convex shapes, or of one with a plane; see :func:`first_touch`."""
     piece = convex_of(p.f, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces)
     radius = extents.shape_radius[p.f]
     if piece.kind == PLANE:
         radius = p.radius_o
-    at, n = first_touch(
+    return first_touch(
         piece,
         shapes.hull_vertex,
         p.convex_o,
@@ -155,9 +155,9 @@ def touch_convex(p: Pair, shapes: Shapes, extents: Extents):
         radius,
         p.radius_o,
         p.goal,
+        slack,
         1.0,
     )
-    return at, n
 
 
 @wp.func
@@ -183,18 +183,21 @@ def swept_box(p: Pair, extents: Extents):
 
 
 @wp.func
-def touch_mesh(p: Pair, shapes: Shapes, extents: Extents, skip: int):
-    """First touch of a convex shape with the front of a mesh; see :func:`first_touch`.
+def is_before(p: Pair, at: float, corner: wp.vec3, m: wp.vec3) -> bool:
+    """Whether the middle of shape o is on the front side of a triangle at a time; what is behind does not hit it."""
+    x_f = mover_pose(p.mover_f, at)
+    r, t, _q = frame_between(x_f, mover_pose(p.mover_o, at), p.local_f, p.local_o)
+    return wp.dot(t + r * p.center_o - corner, m) >= 0.0
 
-    Args:
-        skip: 1 to leave out triangles that are touched at the start.
-    """
+
+@wp.func
+def touch_mesh(p: Pair, shapes: Shapes, extents: Extents, slack: float) -> float:
+    """First touch of a convex shape with the front of a mesh; see :func:`first_touch`."""
     corner = wp.zeros(shape=(3,), dtype=wp.vec3)
     piece = Convex()
     piece.kind = TRIANGLE
     piece.last_vertex = 3
     best = float(NEVER)
-    normal = wp.vec3()
     low, high = swept_box(p, extents)
     mesh = wp.mesh_get(shapes.shape_mesh[p.f])
     query = wp.mesh_query_aabb(shapes.shape_mesh[p.f], low, high)
@@ -207,7 +210,7 @@ def touch_mesh(p: Pair, shapes: Shapes, extents: Extents, skip: int):
         area = wp.length(m)
         longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
         if area > 1.0e-7 * longest * longest:
-            at, n = first_touch(
+            at = first_touch(
                 piece,
                 corner,
                 p.convex_o,
@@ -220,12 +223,12 @@ def touch_mesh(p: Pair, shapes: Shapes, extents: Extents, skip: int):
                 longest,
                 p.radius_o,
                 p.goal,
+                slack,
                 wp.min(best, 1.0),
             )
-            if at < best and wp.dot(n, m) >= BEHIND * area and (at > 0.0 or skip == 0):
+            if at < best and is_before(p, at, base, m / area):
                 best = at
-                normal = n
-    return best, normal
+    return best
 
 
 @wp.func
@@ -332,15 +335,23 @@ def find_convex_points(
 
 
 @wp.func
-def hold(p: Pair, at: float, n: wp.vec3, extents: Extents, bodies: Bodies, time_inout: wp.array[wp.float32]):
-    """Stop the time of bodies that ask for it where a pair touched, if it went on through the surface."""
-    if at <= 0.0 or at > 1.0:
-        return
-    turn = wp.transform_get_rotation(mover_pose(p.mover_f, at)) * wp.transform_get_rotation(p.local_f)
-    past = (1.0 - at) * closing_bound(wp.quat_rotate(turn, n), p.mover_f, p.mover_o)
+def slack_of(p: Pair, extents: Extents, bodies: Bodies) -> float:
+    """How far shapes of bodies that ask may sink in through a step: a part of the least half extent."""
+    least = float(wp.inf)
     for side in range(2):
         body = wp.where(side == 0, p.body_f, p.body_o)
         half = extents.shape_half[wp.where(side == 0, p.f, p.o)]
         if body >= 0:
-            if bodies.swept[body] == 1 and past > PAST * wp.min(half[0], wp.min(half[1], half[2])):
+            if bodies.swept[body] == 1:
+                least = wp.min(least, wp.min(half[0], wp.min(half[1], half[2])))
+    return PAST * least
+
+
+@wp.func
+def hold(p: Pair, at: float, bodies: Bodies, time_inout: wp.array[wp.float32]):
+    """Stop the time of the bodies of a pair that ask for it."""
+    for side in range(2):
+        body = wp.where(side == 0, p.body_f, p.body_o)
+        if body >= 0:
+            if bodies.swept[body] == 1:
                 wp.atomic_min(time_inout, body, at)
