@@ -184,7 +184,7 @@ def test_static_and_dynamic_friction(path: str, device: str) -> None:
     world = World(path, device, height=RADIUS, inertia=1e6, friction=0.6, dynamic_friction=0.4)
     world.step(60)
     start = world.position[0]
-    world.step(120, (0.57 * G, 0.0, 0.0))
+    world.step(120, (0.59 * G, 0.0, 0.0))
     assert abs(world.position[0] - start) < 1e-4
     world.step(30, (0.65 * G, 0.0, 0.0))
     before = world.velocity[0]

@@ -24,6 +24,7 @@ SEARCHES = wp.constant(12)
 STEP = wp.constant(1.0e-3)
 SETTLED = wp.constant(1.0e-2)
 FAST = wp.constant(1.0e-2)
+BEGUN = wp.constant(2)  # a contact that is at its static friction, until speeds have settled
 
 
 @wp.struct
@@ -215,10 +216,22 @@ def line_search(
 
 @wp.func
 def update(
-    t: Tables, w: Scratch, k: ContactData, r: ContactRows, x: NewtonData, environment: int, slow: float
+    t: Tables,
+    w: Scratch,
+    k: ContactData,
+    r: ContactRows,
+    x: NewtonData,
+    environment: int,
+    slow: float,
+    settled: float,
 ):
-    """Let λ₀ and the targets of sliding contacts follow; returns by how much speeds were off for want of it."""
+    """Let λ₀ and the targets of sliding contacts follow; returns by how much speeds were off for want of it.
+
+    Normal impulses are known to some per cent before they have settled: only then is a contact at its static friction
+    one that slides.
+    """
     worst = float(0.0)
+    begun = int(0)
     start = k.slot_start[environment]
     for slot in range(start, start + k.count[environment]):
         v = row_velocity(t, w, r, slot)
@@ -233,11 +246,18 @@ def update(
         else:
             lift = friction_of(k, x, slot) * wp.max(0.0, wp.sqrt(v[1] * v[1] + v[2] * v[2]) - slow)
             if x.sliding[slot] == 0 and k.static_friction[slot] > k.dynamic_friction[slot]:
-                x.sliding[slot] = 1
-                worst = 1.0e30
+                x.sliding[slot] = BEGUN
+                begun += 1
         worst = wp.max(worst, wp.abs(lift - x.lift[slot]))
         x.change[slot] = impulse
         x.velocity[slot] = wp.vec3(lift, 0.0, 0.0)
+    if begun > 0:
+        verdict = wp.where(worst <= settled, 1, 0)
+        for slot in range(start, start + k.count[environment]):
+            if x.sliding[slot] == BEGUN:
+                x.sliding[slot] = verdict
+        if verdict == 1:
+            worst = 1.0e30
     return worst
 
 
@@ -312,6 +332,8 @@ def solve_contacts(
         bound = 0.99 * mu * impulse[0]
         if impulse[0] > 0.0 and impulse[1] * impulse[1] + impulse[2] * impulse[2] >= bound * bound:
             x.lift[slot] = mu * wp.max(0.0, wp.sqrt(v[1] * v[1] + v[2] * v[2]) - slow)
+            if x.lift[slot] > 0.0:
+                x.sliding[slot] = 1
     updates = int(0)
     solved = int(0)
     for iteration in range(ITERATIONS):
@@ -333,7 +355,8 @@ def solve_contacts(
             w.u[i] = w.u[i] + share * x.step[base + z.place[i]]
         if share * fastest <= STEP * scale:
             updates += 1
-            if update(t, w, k, r, x, environment, slow) <= SETTLED * scale or updates == UPDATES:
+            settled = SETTLED * scale
+            if update(t, w, k, r, x, environment, slow, settled) <= settled or updates == UPDATES:
                 solved = 1
                 break
             follow(k, x, environment)
