@@ -94,7 +94,8 @@ def create_swept_pairs(
         raise ArrayError(f"body_com and offset must be on {model.device}")
     body = model.shape_body.numpy()
     of_shape = np.append(asked, False)[body]
-    pairs = {family: array for family, array in model.family_pairs.items() if family != PairFamily.SAMPLED}
+    pairs: dict[PairFamily, Any] = dict(model.family_pairs)
+    pairs.pop(PairFamily.SAMPLED, None)
     if model.search is None:
         wanted_pairs = of_shape[model.pair_shape0.numpy()] | of_shape[model.pair_shape1.numpy()]
         members = {family: array.numpy() for family, array in pairs.items()}
@@ -107,14 +108,18 @@ def create_swept_pairs(
     for name in _EXTENTS:
         setattr(extents, name, getattr(model, name))
     count = len(asked)
+
+    def zeros(length: int, dtype: Any) -> Any:
+        return wp.zeros(length, dtype=dtype, device=model.device)
+
     return SweptPairs(
         family_pairs=pairs,
         body_com=body_com,
-        body_motion=wp.zeros(count, dtype=wp.spatial_vector, device=model.device),
+        body_motion=zeros(count, wp.spatial_vector),
         body_swept=wp.array(asked, dtype=wp.int32, device=model.device),
         body_time=wp.ones(count, dtype=wp.float32, device=model.device),
         offset=given,
-        fate=wp.zeros(model.pair_count, dtype=wp.int32, device=model.device),
+        fate=zeros(model.pair_count, wp.int32),
         arrays=(shape_arrays(model), extents),
     )
 
