@@ -34,7 +34,18 @@ def chain(links, *, fixed_base=True, rotational=True, axis=(0.0, 1.0, 0.0)):
 
 
 def simulate(
-    tree, device, steps, *, root=ORIGIN, q=None, v=None, gravity=GRAVITY, targets=None, every=1, **dof
+    tree,
+    device,
+    steps,
+    *,
+    root=ORIGIN,
+    q=None,
+    v=None,
+    gravity=GRAVITY,
+    targets=None,
+    every=1,
+    path="auto",
+    **dof,
 ):
     """Root poses, joint positions and velocities after each `every`-th step, the start first."""
     model, state, control = model_of(tree, device, gravity=tuple(gravity), **dof)
@@ -44,7 +55,7 @@ def simulate(
     if targets is not None:
         control.position_target.assign(np.asarray(targets[0], np.float32))
         control.velocity_target.assign(np.asarray(targets[1], np.float32))
-    solver = Solver(model, state, control, time_step=DT)
+    solver = Solver(model, state, control, time_step=DT, path=path)
     solver.update_kinematics()
     rows = [(root, np.asarray(q, float), np.asarray(v, float))]
     for step in range(steps):
@@ -130,17 +141,21 @@ def test_double_pendulum_keeps_its_energy(device):
         ),
     ],
 )
-def test_free_chain_keeps_its_momenta(device, tree, seed, bound):
+@pytest.mark.parametrize("path", ["generic", "fused"])
+def test_free_chain_keeps_its_momenta(device, path, tree, seed, bound):
     root, q, v = random_state(seed, tree)
-    rows = simulate(tree, device, 720, root=root, q=q, v=v, gravity=np.zeros(3), every=60)
-    momenta = []
+    rows = simulate(tree, device, 720, root=root, q=q, v=v, gravity=np.zeros(3), every=60, path=path)
+    # angular momentum about the origin, and that about the centre of mass
+    momenta, spins = [], []
     for r in rows:
         d = dynamics(tree, *r, np.zeros(3))
         p = (d.mass_matrix @ r[2])[:6]
         momenta.append(np.concatenate((p[:3], p[3:] + np.cross(d.origin, p[:3]))))
-    momenta = np.array(momenta)
-    for part in (slice(0, 3), slice(3, 6)):
-        assert np.abs(momenta[:, part] - momenta[0, part]).max() < bound * np.linalg.norm(momenta[0, part])
+        arm = tree.mass @ d.com / tree.mass.sum() - d.origin
+        spins.append(p[3:] - np.cross(arm, p[:3]))
+    momenta, spins = np.array(momenta), np.array(spins)
+    for kept in (momenta[:, :3], momenta[:, 3:], spins):
+        assert np.abs(kept - kept[0]).max() < bound * np.linalg.norm(kept[0])
 
 
 def drive_closed_form(mass, k, d, target, speed, max_force, kind, steps):
@@ -181,6 +196,19 @@ def test_drive_step_response_equals_the_closed_form(device, k, d, max_force, kin
     rows = simulate(tree, device, 240, gravity=np.zeros(3), targets=([target], [speed]), **columns)
     exact = drive_closed_form(2.0, k, d, target, speed, max_force, kind, 240)
     assert np.abs(np.array([r[1][0] for r in rows]) - exact).max() < 2e-5
+
+
+@pytest.mark.parametrize("path", ["generic", "fused"])
+def test_a_drive_without_gains_is_none(device, path):
+    # effort control: the energy of a swing is kept as without a drive, also where gains go between two steps
+    tree = chain(3)
+    columns = {"drive_type": [1, 2], "stiffness": [0.0, 0.0], "damping": [0.0, 0.0]}
+    driven = simulate(tree, device, 240, path=path, **columns)
+    free = simulate(tree, device, 240, path=path)
+    for a, b in zip(driven, free, strict=True):
+        np.testing.assert_allclose(a[1], b[1], atol=1e-5)
+    energies = [energy(tree, *r, GRAVITY) for r in driven]
+    assert np.ptp(energies) < 5e-3 * 14.7
 
 
 def test_driven_arm_rests_under_gravity(device):

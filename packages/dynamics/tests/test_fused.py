@@ -15,8 +15,9 @@ from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_state, 
 TRUTH = ("root_pose", "velocity", "dof_position", "link_pose", "link_velocity")
 
 # Largest difference of the two paths after a step with contacts, over the largest value. An impact repeats its passes and
-# carries rounding further than a quiet step; on an H200 1.05e-3 was measured where the CPU stays at 3.9e-4.
-BOUND = {"cpu": 5e-4, "cuda:0": 2e-3}
+# carries rounding further than a quiet step: the generic path against itself, moved by one rounding, differs by 9e-4 in
+# the scenes here. On an H200 1.05e-3 was measured.
+BOUND = {"cpu": 1e-3, "cuda:0": 2e-3}
 
 
 def random_columns(rng, count):

@@ -44,9 +44,12 @@ def is_rough(m: ModelData, dof: int):
 
 @wp.func
 def is_smooth(m: ModelData, dof: int):
-    """Whether nothing but smooth forces acts on a degree of freedom, so that half a kick synchronises it."""
+    """Whether nothing but smooth forces acts on a degree of freedom, so that half a kick synchronises it.
+
+    A drive without gains, as robots have that are driven by efforts, is none.
+    """
     return (
-        m.dof_drive_type[dof] == 0
+        (m.dof_drive_type[dof] == 0 or (m.dof_stiffness[dof] == 0.0 and m.dof_damping[dof] == 0.0))
         and m.dof_envelope[dof] == 0
         and m.dof_passive_stiffness[dof] == 0.0
         and m.dof_passive_damping[dof] == 0.0

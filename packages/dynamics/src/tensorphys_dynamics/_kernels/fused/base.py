@@ -106,7 +106,9 @@ for (int i = lane; i < nv; i += G) {
     const bool rough = by_load || (given && resting + m.dof_dynamic_friction.data[d] > 0.0f);
     const bool envelope = m.dof_envelope.data[d] != 0;
     const bool bounded = envelope || (driven && m.dof_max_force.data[d] < UNBOUNDED);
-    const bool smooth = !driven && !envelope && !rough && viscous == 0.0f && m.dof_passive_stiffness.data[d] == 0.0f
+    // a drive without gains is none
+    const bool idle_drive = m.dof_stiffness.data[d] == 0.0f && m.dof_damping.data[d] == 0.0f;
+    const bool smooth = (!driven || idle_drive) && !envelope && !rough && viscous == 0.0f && m.dof_passive_stiffness.data[d] == 0.0f
                      && m.dof_passive_damping.data[d] == 0.0f;
     w->flag[i] = (rough ? ROUGH : 0) | (by_load ? BY_LOAD : 0) | (bounded ? BOUNDED : 0) | (smooth ? SMOOTH : 0);
     kinds |= w->flag[i];
