@@ -10,7 +10,10 @@ import pytest
 import warp as wp
 
 from tensorphys_engine import Simulation, StepError
+from tensorphys_engine.findings import Findings
+from tensorphys_engine.numbering import number_scene
 from tensorphys_engine.saved_state import state_arrays
+from tensorphys_engine.sleeping import sleep_of_scene
 from tensorphys_engine.testing import pendulum_scene, pile_scene
 from tensorphys_scene import (
     Axes,
@@ -438,3 +441,26 @@ def test_a_pile_falls_asleep() -> None:
     scene = dataclasses.replace(scene, templates=(dataclasses.replace(template, bodies=bodies),))
     simulation = run(Simulation(scene), 3 * RATE)
     assert all(asleep(simulation))
+
+
+def test_a_steady_push_may_be_slept_under_and_its_end_wakes(device: str) -> None:
+    simulation = Simulation(box_scene((0, 0, 0.1), (1, 0, 0.1)), device=device)
+    force = np.zeros((2, 3), np.float32)
+    force[0, 0] = 2.0  # less than friction holds
+    for _ in range(60):
+        simulation.control.link_force.assign(force)
+        simulation.step()
+    assert asleep(simulation) == [True, True]
+    run(simulation, 1)
+    assert asleep(simulation) == [False, True]
+
+
+def test_nothing_sleeps_beside_deformables_and_particles() -> None:
+    scene = box_scene(STACK[0], starts_asleep=[True])
+    plain = Simulation(scene)
+    findings = Findings(raise_unsupported=True)
+    parts = (number_scene(scene, findings), plain.model, plain.state, plain.control, findings)
+    assert sleep_of_scene(*parts, None, False)[0] is not None
+    for wanted in (None, True):
+        assert sleep_of_scene(*parts, wanted, True) == (None, None)
+    assert [text for _, text in findings.entries] == ["nothing sleeps beside deformables and particles"]

@@ -36,8 +36,8 @@ class Sleep:
     for 0.4 s without doubling, and no drive is to move at a speed. Islands, of articulations that touch or that joints
     outside of the trees connect, fall asleep and wake together. A sleeping one stays where it is, bit for bit, at zero
     velocity, and carries the loads that hold it. It wakes when an awake one touches it or is about to, when a support is gone,
-    when what is moved by hand touches it, when its state is written, when a wrench, target, actuation or gravity is another
-    one than when it fell asleep, and by `wake_up`. Whoever writes other parameters (masses, gains, limits) calls that.
+    when what is moved by hand touches it, when its state is written, when a target, actuation or gravity is another one than
+    when it fell asleep or a wrench another one than in the step before, and by `wake_up`. Whoever writes other parameters (masses, gains, limits) calls that.
 
     Attributes:
         threshold: Kinetic energy by mass below which an articulation may fall asleep [m²/s²], 0 for never, float32,

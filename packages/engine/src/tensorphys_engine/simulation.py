@@ -148,8 +148,9 @@ class Simulation(Interventions):
         self.state: State = State(self.model)
         self.control: Control = Control(self.model)
         self._divergence = DivergenceWatch(self.model, self.state, self.directory)
+        is_coupled = bool(built.particle_plan.systems) or has_deformables(scene)
         self.sleep, starts_asleep = sleep_of_scene(
-            built.numbering, self.model, self.state, self.control, findings, sleeping
+            built.numbering, self.model, self.state, self.control, findings, sleeping, is_coupled
         )
         self._constant_loads = ConstantLoads(built.loads, self.model, self.state, self.control)
         counts = authored_counts(scene)
@@ -162,7 +163,6 @@ class Simulation(Interventions):
         self._strict = self.device.is_cpu if strict is None else strict
         self._asks_continuous = (built.continuous, built.free_articulation, built.numbering.links.environment)
         self._coupled: list[Coupled] = []
-        is_coupled = bool(built.particle_plan.systems) or has_deformables(scene)
         self._path: Literal["auto", "generic"] = "generic" if is_coupled else "auto"
         contacts = allocate_contacts(self.contact_model, self.model.max_chain, contact_budget)
         self._use_contacts(contacts, built.bounce_threshold)

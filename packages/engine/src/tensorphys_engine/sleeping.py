@@ -20,6 +20,7 @@ def sleep_of_scene(
     control: Control,
     findings: Findings,
     wanted: bool | None,
+    is_coupled: bool,
 ) -> tuple[Sleep | None, Any]:
     """Sleep of all articulations, None where nothing ever sleeps, and what begins asleep.
 
@@ -30,6 +31,8 @@ def sleep_of_scene(
         control: Inputs of a step.
         findings: Takes bodies that begin asleep where none may.
         wanted: Whether bodies may sleep; None for in one world alone, if the scene allows it.
+        is_coupled: Whether there are deformables or particles: what they touch is none of the contacts that
+            would wake a body.
 
     Returns:
         Sleep, and numbers of the articulations that begin asleep, int32 on the device.
@@ -37,8 +40,10 @@ def sleep_of_scene(
     scene = numbering.scene
     on = scene.settings.sleeping and scene.environments.count == 1 if wanted is None else wanted
     threshold, begins = _articulation_columns(numbering)
-    if not on:
-        if begins.any():
+    if is_coupled or not on:
+        if is_coupled and on and (threshold.any() or begins.any()):
+            findings.note(scene.settings.path, "nothing sleeps beside deformables and particles")
+        elif begins.any():
             why = "sleeping is off with several environments" if wanted is None else "sleeping is off"
             why = why if scene.settings.sleeping or wanted is not None else "the scene disables sleeping"
             _note_awake(numbering, findings, why)

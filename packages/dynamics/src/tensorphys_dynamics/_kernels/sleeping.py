@@ -137,7 +137,9 @@ def inputs_changed(t: Tables, m: ModelData, s: StateData, c: ControlData, z: Sle
     kind = t.articulation_type[a]
     for i in range(t.type_links[kind]):
         link = t.articulation_link[a] + i
-        if wp.length_sq(c.link_force[link]) + wp.length_sq(c.link_torque[link]) != 0.0:
+        force = c.link_force[link] - s.previous_force[link]
+        torque = c.link_torque[link] - s.previous_torque[link]
+        if wp.length_sq(force) + wp.length_sq(torque) != 0.0:
             changed = 1
     for i in range(t.type_velocities[kind] - t.type_root[kind]):
         dof = t.articulation_dof[a] + i
