@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from tensorphys.cli.arguments import Arguments
 from tensorphys.cli.errors import CommandError
 from tensorphys_engine import Simulation
-from tensorphys_scene import Scene, replicate
+from tensorphys_scene import Scene, SoftKind, replicate
 from tensorphys_usd import open_stage, parse_stage
 
 _SPACING = 2.0  # [m]
+_MOVING = (SoftKind.VOLUME_BODY, SoftKind.SURFACE_BODY, SoftKind.PARTICLE_SET, SoftKind.PARTICLE_CLOTH)
 
 
 def load(chosen: Arguments) -> tuple[Any, Scene]:
@@ -56,10 +59,12 @@ def require_bodies(scene: Scene, name: str) -> None:
     """Refuse a stage on which nothing moves.
 
     Raises:
-        CommandError: If no template has an enabled body.
+        CommandError: If no template has an enabled body, a deformable or particles.
     """
-    if not any(template.bodies.enabled.any() for template in scene.templates):
-        raise CommandError(f"{name}: no rigid body on the stage, so there is nothing to simulate")
+    for template in scene.templates:
+        if template.bodies.enabled.any() or np.isin(template.soft_prims.kind, _MOVING).any():
+            return
+    raise CommandError(f"{name}: no rigid body on the stage, so there is nothing to simulate")
 
 
 def copies(scene: Scene, chosen: Arguments) -> Scene:

@@ -1,21 +1,24 @@
-"""Poses of a run written over the input stage."""
+"""Poses and points of a run written over the input stage."""
 
 from __future__ import annotations
 
+import logging
 import pathlib
 from typing import Any
 
 import numpy as np
 
 from tensorphys.cli.errors import CommandError
+from tensorphys.cli.points import point_tracks, world_points
 from tensorphys_engine import Simulation
 from tensorphys_usd import Recorder
 
+_LOGGER = logging.getLogger("tensorphys")
 _MOST_ENVIRONMENTS = 16
 
 
 class PoseRecording:
-    """Hands the world poses of the first environments to a recorder.
+    """Hands the world poses of the first environments, and the points of what is soft, to a recorder.
 
     Args:
         path: File to write.
@@ -54,6 +57,11 @@ class PoseRecording:
         plan = numbering.plans[int(scene.environments.template[0])]
         self._links = plan.body_link[self._recorder.body_rows]
         self._origins = scene.environments.origin[: self.environment_count, None]
+        self._simulation = simulation
+        self._tracks, left = point_tracks(simulation, self.environment_count)
+        if left:
+            text = "a mesh that is not simulated itself stays as it is in the recording: %s"
+            _LOGGER.warning(text, ", ".join(left))
 
     def record(self, time: float, link_pose: Any) -> None:
         """Add a frame.
@@ -64,7 +72,8 @@ class PoseRecording:
         """
         poses = link_pose[: self.environment_count, self._links].astype(np.float64)
         poses[..., :3] += self._origins
-        self._recorder.record(time, poses)
+        points = world_points(self._simulation, self._tracks) if self._tracks else None
+        self._recorder.record(time, poses if poses.size else None, points=points)
 
     def close(self) -> None:
         """Write the file."""

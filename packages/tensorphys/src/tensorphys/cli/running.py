@@ -144,9 +144,18 @@ def rates(run: Run, simulation: Simulation) -> str:
 def first_broken(simulation: Simulation) -> int | None:
     """First environment with a pose or velocity that is not finite; waits for the device."""
     state: Any = simulation.state
-    wrong = [
-        ~np.isfinite(array.numpy().reshape(simulation.model.link_count, -1)).all(axis=1)
-        for array in (state.link_pose, state.link_velocity)
+    checked = [
+        (array.numpy().reshape(-1, width), simulation.directory.numbering.links.environment)
+        for array, width in ((state.link_pose, 7), (state.link_velocity, 6))
     ]
-    rows = np.flatnonzero(wrong[0] | wrong[1])
-    return int(simulation.directory.numbering.links.environment[rows[0]]) if rows.size else None
+    if simulation.soft is not None:
+        checked.append((simulation.soft.state.positions.numpy(), simulation.soft.node_environment))
+    if simulation.particles is not None:
+        model = simulation.particles.model
+        homes = model.environment[model.particles.system.numpy()]
+        checked.append((simulation.particles.state.positions.numpy(), homes))
+    broken = [
+        int(homes[~np.isfinite(values).all(axis=1)].min(initial=2**31 - 1)) for values, homes in checked
+    ]
+    first = min(broken)
+    return None if first == 2**31 - 1 else first
