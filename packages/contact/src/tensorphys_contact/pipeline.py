@@ -53,7 +53,7 @@ def collide(
     """Find all contacts nearer than the sum of the two contact offsets and the margin.
 
     Launches one kernel for the bounds, one for each family of shape pairs that the model
-    has (two for those with signed distance fields or sets of spheres), and two for the compaction (four where an environment has more than 512 pairs); a
+    has (two for those with signed distance fields or sets of spheres, four on a GPU), and two for the compaction (four where an environment has more than 512 pairs); a
     model that searches its pairs adds five and a sort. It allocates nothing and never waits, so it can be captured. Results
     do not depend on the order of threads.
 
