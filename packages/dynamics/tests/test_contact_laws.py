@@ -6,12 +6,13 @@ the same two, solved in parallel. Laws that neither the fused kernel nor Newton'
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorphys_dynamics import Control, Model, ModelError, Solver, State
+from tensorphys_dynamics import Control, Model, ModelError, Solver, State, StepLoads, fused
 from tensorphys_dynamics.testing import SpheresOnPlane, bodies_model
 
 G = 9.81
@@ -100,9 +101,17 @@ class World:
         return float(self.solver.contact_normal_impulse.numpy()[0]) / self.dt
 
 
-@pytest.fixture(params=PATHS)
-def path(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(params=(*PATHS, "lanes"))
+def path(request: pytest.FixtureRequest, device: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each path; "lanes" is the fused one with the source of CUDA, on the CPU with groups of one lane."""
+    if request.param != "lanes":
+        return str(request.param)
+    choose = fused.choose_size_class
+    if device == "cpu":
+        monkeypatch.setattr(
+            fused, "choose_size_class", lambda *given, cuda: replace(choose(*given, cuda=True), lanes=1)
+        )
+    return "fused"
 
 
 @pytest.mark.parametrize(("stiffness", "mass"), [(200.0, 1.0), (2e4, 3.0), (1e6, 1.0)])
@@ -465,3 +474,25 @@ def test_impulses_lag_by_half_a_substep(path: str, device: str, substeps: int) -
     assert abs(resting.normal_force / G - (1.0 - 0.5 / substeps)) < 1e-4
     resting.step()
     assert abs(resting.normal_force / G - 1.0) < 1e-4
+
+
+@pytest.mark.parametrize("path", PATHS[1:])
+def test_loads_know_the_torque_of_a_patch(path: str, device: str) -> None:
+    """Nothing is left over for the joint that a free body does not have, while its patch slows it."""
+    world = World(
+        path,
+        device,
+        height=RADIUS,
+        velocity=(0.0, 0.0, 0.0, 0.0, 0.0, 30.0),
+        friction=0.5,
+        least_patch_radius=0.02,
+        known=False,
+    )
+    loads = StepLoads(world.solver)
+    for _ in range(20):
+        loads.keep_start()
+        world.step()
+    loads.evaluate()
+    torque = 0.5 * G * 0.02
+    assert abs(float(loads.link_acceleration.numpy()[0, 5]) * 0.004 / -torque - 1.0) < 1e-3
+    assert np.abs(loads.joint_wrench.numpy()[0]).max() < 1e-3 * torque + 1e-4
