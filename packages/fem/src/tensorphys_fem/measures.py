@@ -78,6 +78,7 @@ class FemMeasures:
                 self.von_mises,
             ],
             device=self.model.device,
+            block_dim=self._lanes,
         )
 
     def measure_forces(self, state: FemState) -> None:
@@ -97,7 +98,10 @@ class FemMeasures:
             (kernels.gather_forces, model.node_count, [model.mesh, work], [self.nodal_forces]),
         ]
         for kernel, dim, given, outputs in launches:
-            wp.launch(kernel, dim=dim, inputs=given, outputs=outputs, device=model.device)
+            # One size of blocks for all: each is compiled by itself, and this module takes long on CUDA.
+            wp.launch(
+                kernel, dim=dim, inputs=given, outputs=outputs, device=model.device, block_dim=self._lanes
+            )
 
     def measure_bodies(self, state: FemState) -> None:
         """Write the arrays of bodies."""
