@@ -104,8 +104,10 @@ def triangle_points(
         return points, names, normal, last, state
     least = wp.min(radius, longest)
     extent = radius + longest
-    n, separation, p_f, blur = separate(f, o, corner, vertex_o, r, t, limit, least, extent)
     band = FACE_BAND * least + ROUNDING * extent
+    if second and is_explained(f, o, corner, vertex_o, r, t, band, known, point, normal_of):
+        return points, names, normal, last, state
+    n, separation, p_f, blur = separate(f, o, corner, vertex_o, r, t, limit, least, extent)
     found = separation < limit
     crosses = separation + core_radius(o) <= band and height > -radius
     if crosses:
@@ -135,7 +137,7 @@ def triangle_points(
             # A shape that crosses the surface here may be deepest under the same flat part beside.
             own = not over_flat(p_f, m, ROUNDING * extent, mesh_id, triangle_neighbour, first, triangle)
     if second:
-        found = leaves and not is_explained(f, o, corner, vertex_o, r, t, band, known, point, normal_of)
+        found = leaves
     elif leaves and beside:
         found = False
     if found:
