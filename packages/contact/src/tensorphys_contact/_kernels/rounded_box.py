@@ -221,12 +221,15 @@ def way_out(p: wp.vec3, half: wp.vec3, fixed: wp.vec4, extent: float) -> wp.vec4
 
 
 @wp.func
-def across_segment(n: wp.vec3, u: wp.vec3, s: float, nearest: wp.vec2, length: float) -> wp.vec3:
+def across_segment(
+    n: wp.vec3, u: wp.vec3, s: float, nearest: wp.vec2, length: float, fixed: wp.vec4
+) -> wp.vec3:
     """A normal at parameter ``s`` made square to the segment where that is nearest between its ends.
 
     Near the box the difference of the nearest points is mostly rounding, and this much is known of it.
     """
-    if (s == nearest[0] or s == nearest[1]) and wp.abs(s) < length:
+    is_nearest = wp.length_sq(fixed) == 0.0 and (s == nearest[0] or s == nearest[1])
+    if is_nearest and wp.abs(s) < length:
         return wp.normalize(n - u * wp.dot(n, u))
     return n
 
@@ -285,10 +288,8 @@ def collide_rounded_boxes(
         for k in range(2):
             p = t + u * spots[k]
             way = way_out(p, half, fixed, wp.max(half) + length)
-            n = wp.vec3(way[0], way[1], way[2])
+            n = across_segment(wp.vec3(way[0], way[1], way[2]), u, spots[k], nearest, length, fixed)
             distance = way[3]
-            if wp.length_sq(fixed) == 0.0:
-                n = across_segment(n, u, spots[k], nearest, length)
             separation = distance - radius
             if float(k) < spots[2] and separation < limit:
                 point_o = wp.vec3(0.0, 0.0, spots[k]) - wp.quat_rotate_inv(q, n) * radius
