@@ -55,18 +55,18 @@ def test_what_is_left_out_of_couplings_is_reported() -> None:
     assert (joints.mimic_count, joints.fixed_tendon_count, joints.spatial_tendon_count) == (1, 2, 0)
 
 
-def test_soft_prims_are_left_out_with_a_warning() -> None:
+def test_what_is_soft_and_not_simulated_is_left_out_with_a_warning() -> None:
     scene = walker_scene()
     soft = SoftPrims(
-        path=("/cloth", "/silk"),
-        kind=np.array([int(SoftKind.PARTICLE_CLOTH), int(SoftKind.PARTICLE_MATERIAL)]),
+        path=("/rope", "/silk"),
+        kind=np.array([int(SoftKind.CURVES_BODY), int(SoftKind.PARTICLE_MATERIAL)]),
         transform=np.stack([np.eye(4)] * 2),
         data=(SoftData(), SoftData()),
     )
     changed = dataclasses.replace(scene.templates[0], soft_prims=soft)
-    with pytest.warns(UnsupportedWarning, match="deformables and particles, left out: 1"):
+    with pytest.warns(UnsupportedWarning, match="deformables, left out: 1"):
         simulation = Simulation(scene.replace(templates=(changed,)))
     said = [finding for finding in simulation.findings if "not simulated" in finding[1]]
-    path = scene.environments.path[0] + "/cloth"
-    assert (path, "deformables and particles are not simulated; left out: particle_cloth") in said
+    path = scene.environments.path[0] + "/rope"
+    assert (path, "curves_body of deformables is not simulated; left out") in said
     assert not [path for path, _ in said if path.endswith("/silk")]

@@ -215,19 +215,20 @@ def test_what_is_not_there_is_named(stages: SimpleNamespace) -> None:
     stage = _ball(stages)
     stage.cart_pole("/World/cartpole")
     sim = stages.view("numpy", stage)
-    for factory, arguments, package in (
-        ("soft_body", ("/a",), "tensorphys-fem"),
-        ("soft_body_material", ("/a",), "tensorphys-fem"),
-        ("volume_deformable_body", ("/a",), "tensorphys-fem"),
-        ("surface_deformable_body", ("/a",), "tensorphys-fem"),
-        ("deformable_material", ("/a",), "tensorphys-fem"),
-        ("particle_system", ("/a",), "tensorphys-particles"),
-        ("particle_cloth", ("/a",), "tensorphys-particles"),
-        ("particle_material", ("/a",), "tensorphys-particles"),
+    for factory, kind in (
+        ("soft_body", "a volume deformable"),
+        ("soft_body_material", "a material of deformables"),
+        ("volume_deformable_body", "a volume deformable"),
+        ("surface_deformable_body", "a surface deformable"),
+        ("deformable_material", "a material of deformables"),
+        ("particle_system", "a particle system with particles"),
+        ("particle_cloth", "a particle cloth"),
+        ("particle_material", "a material of particles"),
     ):
-        with pytest.raises(tensorphys.MissingPackageError, match=package) as error:
-            getattr(sim, f"create_{factory}_view")(*arguments)
-        assert error.value.package == package
+        make = getattr(sim, f"create_{factory}_view")
+        with pytest.raises(tensorphys.NotSuitableError, match=f"none is {kind}"):
+            make("/World/cartpole")
+        assert make("/World/cartpole", on_no_match="empty")._backend is None
     view = sim.create_articulation_view("/World/cartpole")
     with pytest.raises(AttributeError, match="has no attribute 'get_nonsense'"):
         view.get_nonsense  # noqa: B018
