@@ -15,23 +15,23 @@ ENVIRONMENT_VALUES = 1 << 18
 TOTAL_VALUES = 1 << 28
 
 
-def skyline_capacity(model: Model) -> np.ndarray:
+def skyline_capacity(model: Model, least: int) -> np.ndarray:
     """Values that the matrix of each environment may use, int64; 0 where contacts are swept.
 
     Contacts are solved at once where bodies can touch each other: in environments of at least two articulations that
-    move.
+    move, or of one where something else may press on it.
     """
     velocity = model.articulation_velocity_start.numpy()
     environment = model.articulation_environment.numpy()
     counts = np.diff(velocity).astype(np.int64)
     moving = np.bincount(environment, weights=counts > 0, minlength=model.environment_count)
     total = np.bincount(environment, weights=counts, minlength=model.environment_count).astype(np.int64)
-    values = np.where(moving >= 2, np.minimum(total * (total + 1) // 2, ENVIRONMENT_VALUES), 0)
+    values = np.where(moving >= least, np.minimum(total * (total + 1) // 2, ENVIRONMENT_VALUES), 0)
     return values if values.sum() <= TOTAL_VALUES else np.zeros_like(values)
 
 
 def create_skyline(
-    model: Model, slots: int, large: npt.NDArray[np.int32]
+    model: Model, slots: int, large: npt.NDArray[np.int32], least: int
 ) -> tuple[Skyline, NewtonData, bool]:
     """Allocate the matrix and the scratch of the solve, and tell whether any environment uses them.
 
@@ -39,8 +39,9 @@ def create_skyline(
         model: Constants.
         slots: Contact slots, 0 where no contacts are solved here.
         large: 1 for environments that are solved in parallel; their capacity becomes -1.
+        least: Articulations that move, from which on contacts are solved at once.
     """
-    capacity = skyline_capacity(model) if slots else np.zeros(model.environment_count, np.int64)
+    capacity = skyline_capacity(model, least) if slots else np.zeros(model.environment_count, np.int64)
     capacity = np.where(large == 1, 0, capacity)
     needed = bool(capacity.any())
     device = model.device

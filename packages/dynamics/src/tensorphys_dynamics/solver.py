@@ -75,6 +75,7 @@ class Solver:
         bounce_threshold: float = 0.2,
         path: Literal["auto", "generic", "fused"] = "auto",
         large_from: int = LARGE,
+        direct_from: int = 2,
     ) -> None:
         """Allocate the scratch of a step.
 
@@ -93,6 +94,8 @@ class Solver:
                 path wherever `fused.supports` allows it.
             large_from: Articulations that move, from which on the contacts of an environment are solved in parallel
                 inside it, on the generic path.
+            direct_from: Articulations that move, from which on the contacts of an environment are solved at once, on the
+                generic path; 1 where a coupling may press on them.
 
         Raises:
             ModelError: If a count is not positive, an array of the contacts has a wrong type or device, or the
@@ -122,7 +125,7 @@ class Solver:
         self._rows = _contact_rows(model, self._slots, self.path, has_patches)
         solved = self._slots if self.path == "generic" else 0
         large = large_environments(model, large_from if solved else model.articulation_count + 1)
-        self._skyline, self._newton, self._direct = create_skyline(model, solved, large)
+        self._skyline, self._newton, self._direct = create_skyline(model, solved, large, direct_from)
         self.parallel = (
             ParallelSweep(model, state, self._contact, self.joints, large) if large.any() else None
         )

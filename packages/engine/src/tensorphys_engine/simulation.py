@@ -208,6 +208,8 @@ class Simulation(Interventions):
             time_step=self._dt,
             bounce_threshold=bounce_threshold,
             path=self._path,
+            # Loads from outside would press a single body into the soft contacts of the sweep.
+            direct_from=1 if self._path == "generic" else 2,
         )
         self.loads = StepLoads(self.solver)
         self._couple()
