@@ -135,6 +135,7 @@ def add_shape(spec: Any, body: Any, scene: Scene, row: int) -> None:
     shapes = template.shapes
     kind, size = int(shapes.type[row]), shapes.size[row].copy()
     kinds = {
+        ShapeType.PLANE: mujoco.mjtGeom.mjGEOM_PLANE,
         ShapeType.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE,
         ShapeType.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
         ShapeType.BOX: mujoco.mjtGeom.mjGEOM_BOX,
@@ -151,7 +152,7 @@ def add_shape(spec: Any, body: Any, scene: Scene, row: int) -> None:
         mesh.uservert = (template.meshes[int(shapes.mesh[row])].points * size).ravel()
         geom.meshname = mesh.name
     else:
-        geom.size = size
+        geom.size = size if kind != ShapeType.PLANE else [0.0, 0.0, 1.0]
 
 
 def mujoco_model(scene: Scene, dt: float) -> Any:
