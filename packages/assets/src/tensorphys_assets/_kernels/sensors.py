@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from tensorphys_assets._kernels.motion import angular, com_arm, linear
+from tensorphys_assets._kernels.motion import angular, linear
 
 wp.set_module_options({"enable_backward": False})
 
@@ -38,7 +38,8 @@ def relative_poses(
 def inertial_measurements(
     # inputs
     link_pose: wp.array[wp.transformf],
-    com: wp.array[wp.transformf],
+    com: wp.array[wp.vec3f],
+    link: wp.array[wp.int32],
     velocity: wp.array[wp.spatial_vectorf],
     acceleration: wp.array[wp.spatial_vectorf],
     gravity: wp.array[wp.vec3f],
@@ -52,9 +53,7 @@ def inertial_measurements(
     i = wp.tid()
     pose = link_pose[i]
     w = angular(velocity[i])
-    arm = wp.quat_rotate(wp.transform_get_rotation(pose), wp.transform_get_translation(offset)) - com_arm(
-        pose, com[i]
-    )
+    arm = wp.quat_rotate(wp.transform_get_rotation(pose), wp.transform_get_translation(offset) - com[link[i]])
     a = linear(acceleration[i]) + wp.cross(angular(acceleration[i]), arm) + wp.cross(w, wp.cross(w, arm))
     q = wp.transform_get_rotation(pose) * wp.transform_get_rotation(offset)
     angular_velocity_out[i] = wp.quat_rotate_inv(q, w)

@@ -54,6 +54,10 @@ class Imu(SensorBase):
         self._acceleration = reinterpret(view.get_accelerations(), wp.spatial_vectorf, (count,))
         self._environments = wp.array(scene.environments_of(view), dtype=wp.int32, device=self._device)
         self._gravity = scene.simulation.model.gravity
+        # The engine's own array: centres of mass that are written are seen without asking the host.
+        self._coms = scene.simulation.model.link_com
+        assert view._backend is not None
+        self._links = wp.array(view._backend.layout.objects, dtype=wp.int32, device=self._device)
         offset = self.cfg.offset
         self._offset = wp.transformf(*offset.pos, *offset.rot)
         self._data = ImuData(count, self._device)
@@ -69,16 +73,13 @@ class Imu(SensorBase):
         view.get_transforms()
         view.get_velocities()
         view.get_accelerations()
-        coms = view.get_coms()
-        com = reinterpret(
-            coms if str(coms.device) == self._device else coms.to(self._device), wp.transformf, (view.count,)
-        )
         wp.launch(
             inertial_measurements,
             view.count,
             [
                 self._pose,
-                com,
+                self._coms,
+                self._links,
                 self._velocity,
                 self._acceleration,
                 self._gravity,
