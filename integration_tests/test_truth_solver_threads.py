@@ -49,6 +49,7 @@ def place(body, host):
     return pose[:3], 2.0 * np.arctan2(pose[5], pose[6])
 
 
+@pytest.mark.slow
 def test_a_nut_rests_on_its_bolt(nut, host, measure):
     view, body = nut
     start, _ = place(body, host)

@@ -38,9 +38,9 @@ WARM = wp.constant(0)
 REBOUND = wp.constant(1)
 SOLVE = wp.constant(2)
 # A normal impulse changes suddenly when it does by more than this share of the largest of its manifold, and the speed of
-# the contact by more than so many falls over a substep.
+# the contact by more than this share of a fall over a substep.
 SUDDEN = wp.constant(0.1)
-SUDDEN_FALL = wp.constant(2.0)
+SUDDEN_FALL = wp.constant(0.5)
 
 
 @wp.struct
