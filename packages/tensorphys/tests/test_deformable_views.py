@@ -288,7 +288,8 @@ def test_behaviours_95_105_kinematic_targets(new: World) -> None:
     new.step(5)
     now = new.host(view.get_sim_nodal_positions())
     np.testing.assert_allclose(now[:2, top], targets[:2, top, :3], atol=1e-5)
-    assert (now[:2, ~top, 2] < places[:2, ~top, 2]).all()
+    # what is not held sways, and sinks as a whole
+    assert (now[:2, ~top, 2].mean(axis=1) < places[:2, ~top, 2].mean(axis=1)).all()
     assert (now[2, :, 2] < places[2, :, 2] - 0.02).all()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class _Template:
         users = np.flatnonzero(scene.environments.template == index)
         self._prefix = scene.environments.path[int(users[0])] if users.size else ""
         self._transform = numbering.columns(index, "soft_prims.transform")
-        self._meshes: dict[tuple[int, bytes], TetMesh | ShellMesh] = {}
+        self._meshes: dict[tuple[int, bytes], tuple[TetMesh | ShellMesh, float]] = {}
         self._collision_meshes: dict[tuple[int, int], CollisionMesh | None] = {}
         self._rows = [
             row
@@ -157,8 +158,10 @@ class _Template:
             )
         return self._prims.path[other], self._collision_meshes[key]
 
-    def _mesh(self, row: int, points: npt.NDArray[np.float64], linear: Any) -> TetMesh | ShellMesh:
-        """Mesh of a body, sheared and scaled as its prim, in its own axes."""
+    def _mesh(
+        self, row: int, points: npt.NDArray[np.float64], linear: Any
+    ) -> tuple[TetMesh | ShellMesh, float]:
+        """Mesh of a body, sheared and scaled as its prim, in its own axes, and the part of it that the body fills."""
         scale = max(float(np.abs(linear).max()), 1e-30)
         key = (row, np.round(linear / (scale * _SAME_SHAPE)).astype(np.int64).tobytes())
         if key not in self._meshes:
@@ -168,16 +171,23 @@ class _Template:
             if np.linalg.det(linear) < 0.0:
                 elements = elements[:, [1, 0, *range(2, elements.shape[1])]]
             try:
-                if elements.shape[1] == 4:
-                    mesh: TetMesh | ShellMesh = TetMesh.from_arrays(placed, elements)
-                elif int(self._prims.kind[row]) == SoftKind.VOLUME_BODY:
-                    mesh = voxel_mesh(placed, elements, resolution=self._resolution(row)).mesh
-                else:
-                    mesh = ShellMesh.from_arrays(placed, elements)
+                with warnings.catch_warnings(record=True) as repairs:
+                    warnings.simplefilter("always")
+                    self._meshes[key] = self._cooked(row, placed, elements)
             except FemError as error:
                 raise BuildError(f"{path}: {error}") from error
-            self._meshes[key] = mesh
+            for repair in repairs:
+                self._findings.note(path, str(repair.message))
         return self._meshes[key]
+
+    def _cooked(self, row: int, points: Any, elements: Any) -> tuple[TetMesh | ShellMesh, float]:
+        """Mesh, and the part of it that the body fills."""
+        if elements.shape[1] == 4:
+            return TetMesh.from_arrays(points, elements), 1.0
+        if int(self._prims.kind[row]) == SoftKind.VOLUME_BODY:
+            voxels = voxel_mesh(points, elements, resolution=self._resolution(row))
+            return voxels.mesh, voxels.fill
+        return ShellMesh.from_arrays(points, elements), 1.0
 
     def _resolution(self, row: int) -> int:
         values = self._prims.data[row].values
@@ -196,14 +206,14 @@ class _Template:
         path = prefix + self._prims.path[row]
         frame = np.asarray(frames[at], float)
         rotation, linear = _polar(frame[:3, :3])
-        mesh = self._mesh(row, points, linear)
+        mesh, fill = self._mesh(row, points, linear)
         data = self._prims.data[row]
         values = SoftValues(data, self._material(row), self._settings)
         volume = float(mesh.volumes.sum()) if isinstance(mesh, TetMesh) else float(mesh.areas.sum())
         thickness = values.thickness
         if isinstance(mesh, ShellMesh):
             volume *= thickness
-        body = self._made(values, volume, mesh, thickness, environment, frame, rotation, path)
+        body = self._made(values, volume, fill, mesh, thickness, environment, frame, rotation, path)
         if values.disables_gravity and prefix == self._prefix:
             self._findings.note(path, "gravity cannot be switched off for a deformable; it acts")
         filter_distance = values.filter_distance
@@ -226,6 +236,7 @@ class _Template:
         self,
         values: SoftValues,
         volume: float,
+        fill: float,
         mesh: TetMesh | ShellMesh,
         thickness: float,
         environment: int,
@@ -237,7 +248,7 @@ class _Template:
             material = Material(
                 youngs_modulus=values.youngs_modulus,
                 poissons_ratio=values.poissons_ratio,
-                density=values.density(volume),
+                density=values.density(volume, fill),
                 damping=values.damping,
                 damping_scale=values.damping_scale,
                 velocity_damping=values.velocity_damping,

@@ -112,13 +112,13 @@ class SoftValues:
         value = self._first(names, 0.0)
         return value if value > 0.0 else _THICKNESS * self._length
 
-    def density(self, volume: float) -> float:
-        """Density [mass/length³] of a mesh of a volume: from the mass of the body, else from the material."""
+    def density(self, volume: float, fill: float) -> float:
+        """Density [mass/length³] of a mesh of a volume that a body fills in part: from its mass, else its material."""
         mass = float(self._body.values.get("omniphysics:mass", 0.0))
         if mass > 0.0:
             return mass / volume
         value = self._material_value("density")
-        return value if value > 0.0 else _DENSITY * self._mass / self._length**3
+        return fill * (value if value > 0.0 else _DENSITY * self._mass / self._length**3)
 
     def velocities(self, count: int, rotation: npt.NDArray[np.float64]) -> Any:
         """Velocities of the nodes at the start, environment axes [length/s]; None where the prim has none for them."""

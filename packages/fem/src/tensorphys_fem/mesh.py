@@ -77,7 +77,7 @@ class TetMesh:
         """
         points, tets = _checked(points, tets, 4, "tets")
         volumes = tet_volumes(points, tets)
-        flat = np.abs(volumes) < FLAT_TET * _longest_edges(points, tets) ** 3
+        flat = np.abs(volumes) <= FLAT_TET * _longest_edges(points, tets) ** 3
         tets, kept, dropped = _without_degenerate(tets, flat, on_degenerate, "tetrahedra without volume")
         negative = volumes[kept] < 0.0
         if negative.any():
@@ -150,7 +150,7 @@ class ShellMesh:
             MeshError: As for :meth:`TetMesh.from_arrays`, or an edge of more than two triangles.
         """
         points, triangles = _checked(points, triangles, 3, "triangles")
-        flat = triangle_areas(points, triangles) < FLAT_TRIANGLE * _longest_edges(points, triangles) ** 2
+        flat = triangle_areas(points, triangles) <= FLAT_TRIANGLE * _longest_edges(points, triangles) ** 2
         triangles, _, dropped = _without_degenerate(triangles, flat, on_degenerate, "triangles without area")
         hinges = _hinges(triangles)
         angles = np.zeros(len(hinges)) if flat_rest else hinge_angles(points, hinges)
