@@ -82,6 +82,31 @@ def signed_side(surface: Surface, t: int, away: wp.vec3, face: wp.vec3) -> wp.ve
     return wp.vec4(d, n[0], n[1], n[2])
 
 
+@wp.struct
+class Meeting:
+    """What a triangle is to a point."""
+
+    apart: float  # distance of the nearest point, never negative
+    facing: float  # how much the triangle faces the point, 0 … 1
+    side: wp.vec4  # signed distance and normal
+
+
+@wp.func
+def meet_triangle(surface: Surface, position: wp.array[wp.vec3], x: wp.vec3, t: int) -> Meeting:
+    """Distance of a point from a triangle."""
+    m = Meeting()
+    k = surface.corner[t]
+    a = position[k[0]]
+    b = position[k[1]]
+    c = position[k[2]]
+    away = x - nearest_on_triangle(x, a, b, c)
+    m.apart = wp.length(away)
+    face = wp.normalize(wp.cross(b - a, c - a))
+    m.facing = wp.abs(wp.dot(away, face)) / wp.max(m.apart, 1.0e-20)
+    m.side = signed_side(surface, t, away, face)
+    return m
+
+
 @wp.kernel
 def collide_surfaces(
     bvh: wp.uint64,
@@ -113,26 +138,17 @@ def collide_surfaces(
             t = int(0)
             while wp.bvh_query_next(query, t):
                 if may_meet(surface, owner, i, t):
-                    k = surface.corner[t]
-                    a = position[k[0]]
-                    b = position[k[1]]
-                    c = position[k[2]]
-                    q = nearest_on_triangle(x, a, b, c)
-                    away = x - q
-                    d = wp.length(away)
-                    face = wp.normalize(wp.cross(b - a, c - a))
-                    cosine = wp.abs(wp.dot(away, face)) / wp.max(d, 1.0e-20)
-                    same = wp.abs(d - best) <= 1.0e-4 * d
-                    nearer = d < best and not (same and found >= 0)
-                    better = same and (cosine > facing or (cosine == facing and t < found))
-                    now = signed_side(surface, t, away, face)
+                    m = meet_triangle(surface, position, x, t)
+                    same = wp.abs(m.apart - best) <= 1.0e-4 * m.apart and found >= 0
+                    better = same and (m.facing > facing or (m.facing == facing and t < found))
+                    nearer = m.apart < best and not same
                     # what lies behind another part of the same solid is inside of it, as everything is
-                    within = surface.owner[t] == owner and now[0] < 0.0
-                    if d <= reach and (nearer or better or found < 0) and not within:
+                    within = surface.owner[t] == owner and m.side[0] < 0.0
+                    if m.apart <= reach and (nearer or better or found < 0) and not within:
                         found = t
-                        best = d
-                        facing = cosine
-                        side = now
+                        best = m.apart
+                        facing = m.facing
+                        side = m.side
     triangle_out[i] = found
     if found >= 0:
         k = surface.corner[found]
