@@ -71,7 +71,8 @@ class LinkEnds:
         ):
             setattr(self, name, wp.zeros(links, dtype=dtype, device=device))
         self.group = m.tables.link_articulation
-        self._row = wp.zeros((links, max(m.max_chain, 1)), dtype=wp.spatial_vector, device=device)
+        spatial: Any = wp.spatial_vector
+        self._row = wp.zeros((links, max(m.max_chain, 1)), dtype=spatial, device=device)
         self._rate = wp.zeros(m.velocity_count, dtype=wp.float32, device=device)
         self._kept = [(array, wp.clone(array)) for array in self._swept_arrays() if array.size]
 

@@ -46,7 +46,22 @@ class SoftRows:
         previous_count, previous_key, previous_force: What the next substep starts from.
     """
 
+    count: Any
+    normal: Any
+    offset: Any
+    multiplier: Any
+    stiffness: Any
+    bound: Any
+    force: Any
     counterforce: Any
+    key: Any
+    end: Any
+    point: Any
+    gap: Any
+    friction: Any
+    previous_count: Any
+    previous_key: Any
+    previous_force: Any
 
     def __init__(self, node_count: int, device: Any) -> None:
         self.data = soft_structs.Rows()

@@ -60,6 +60,15 @@ ROW_FIELDS: dict[str, type] = {
 class NoRows:
     """No constraints; satisfies :class:`NodeRows`."""
 
+    count: wp.array
+    normal: wp.array
+    offset: wp.array
+    multiplier: wp.array
+    stiffness: wp.array
+    bound: wp.array
+    counterforce: wp.array
+    force: wp.array
+
     def __init__(self, model: FemModel) -> None:
         for name, dtype in ROW_FIELDS.items():
             shape: int | tuple[int, int] = model.node_count if name in ("count", "counterforce") else (1, 1)

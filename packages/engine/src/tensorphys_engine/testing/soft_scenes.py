@@ -129,7 +129,7 @@ def soft_scene(
         materials=Materials(path=("/material",), **columns),
         soft_prims=soft,
     )
-    settings = Settings(steps_per_second=rate, gravity=np.array((0.0, 0.0, -gravity)))
+    settings = Settings(steps_per_second=rate, gravity=(0.0, 0.0, -gravity))
     return replicate(Scene(templates=(template,), settings=settings), environment_count)
 
 
@@ -181,7 +181,7 @@ def _material(cube: SoftCube) -> SoftData:
         "omniphysics:dynamicFriction": cube.friction,
         "physxDeformableMaterial:elasticityDamping": cube.damping,
     }
-    schemas = ("OmniPhysicsDeformableMaterialAPI", "PhysxDeformableMaterialAPI")
+    schemas: tuple[str, ...] = ("OmniPhysicsDeformableMaterialAPI", "PhysxDeformableMaterialAPI")
     if cube.thickness > 0.0:
         values["omniphysics:surfaceThickness"] = cube.thickness
         schemas = ("OmniPhysicsSurfaceDeformableMaterialAPI", *schemas)
