@@ -53,8 +53,8 @@ from .queries import (
 from .sdf_shapes import SdfGeometry, cook_sdf, sdf_of_field
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
 from .sphere_sets import SphereSet, cook_spheres, fill_spheres
-from .swept import SweptPairs, create_swept_pairs, hold_swept
 from .surface_sets import SurfaceSet
+from .swept import SweptPairs, create_swept_pairs, hold_swept
 from .volumes import (
     NearestHits,
     QueryShapes,

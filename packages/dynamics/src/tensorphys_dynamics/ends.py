@@ -61,14 +61,15 @@ class LinkEnds:
         self.solver = solver
         m = solver.model
         links, device = m.link_count, m.device
-        for name, dtype in (
+        fields: tuple[tuple[str, Any], ...] = (
             ("pose", wp.transform),
             ("com", wp.vec3),
             ("velocity", wp.spatial_vector),
             ("response", wp.spatial_matrix),
             ("impulse", wp.spatial_vector),
             ("total", wp.spatial_vector),
-        ):
+        )
+        for name, dtype in fields:
             setattr(self, name, wp.zeros(links, dtype=dtype, device=device))
         self.group = m.tables.link_articulation
         spatial: Any = wp.spatial_vector

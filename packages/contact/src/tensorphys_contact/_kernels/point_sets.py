@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from .distances import PLANE, Geometry, solid_distance
+from .distances import Geometry, solid_distance
 from .gather import body_transform
 from .sampled import Columns, solid_of
 
