@@ -6,7 +6,7 @@ import operator
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import warp as wp
 
@@ -15,13 +15,12 @@ from tensorphys_assets.lab import lab_class
 __all__ = ["ProxyArray"]
 
 _WXYZ_VARIABLE = "WARN_ON_TORCH_QUATF_ACCESS"
-_told: list[bool] = []
 
 
 def _tell() -> None:
     """Say once a session that the torch view was meant."""
-    if not _told:
-        _told.append(True)
+    if not _Proxy._deprecation_warned:
+        _Proxy._deprecation_warned = True
         warnings.warn(
             "a ProxyArray was used as if it were a torch tensor, which is deprecated: write .torch",
             DeprecationWarning,
@@ -31,7 +30,7 @@ def _tell() -> None:
 
 def _plain(value: Any) -> Any:
     """What torch takes for a value: proxies become tensors, at any depth of lists and tuples."""
-    if isinstance(value, ProxyArray):
+    if isinstance(value, (_Proxy, ProxyArray)):
         return value.torch
     if isinstance(value, (list, tuple)):
         return type(value)(_plain(item) for item in value)
@@ -53,6 +52,7 @@ class _Proxy:
     """
 
     __slots__ = ("__weakref__", "_tensor", "_warp")
+    _deprecation_warned: ClassVar[bool] = False
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, array: wp.array) -> None:
@@ -62,7 +62,7 @@ class _Proxy:
         object.__setattr__(self, "_tensor", None)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a ProxyArray cannot be changed; {name!r} was not set")
+        raise AttributeError(f"a ProxyArray is immutable; {name!r} was not set")
 
     @property
     def warp(self) -> wp.array:
@@ -73,7 +73,7 @@ class _Proxy:
     def torch(self) -> Any:
         """Tensor over the same memory; structured elements are its last axis. Made once."""
         if self._warp.dtype is wp.quatf and os.environ.get(_WXYZ_VARIABLE) == "1":
-            warnings.warn("quaternions stand as x, y, z, w", UserWarning, stacklevel=2)
+            warnings.warn("a quatf holds (x, y, z, w), not (w, x, y, z) as in Isaac Lab 2", UserWarning, stacklevel=2)
         if self._tensor is None:
             object.__setattr__(self, "_tensor", wp.to_torch(self._warp))
         return self._tensor

@@ -87,7 +87,7 @@ class Axis:
         """
         if mask is not None:
             return self._masked(mask)
-        if ids is None:
+        if ids is None or (isinstance(ids, slice) and ids.indices(self.count) == (0, self.count, 1)):
             return self._all
         array = self._ids(ids)
         return Choice(int(array.size), array, None, False)

@@ -28,8 +28,8 @@ class WrenchComposer:
     position. A force without a position acts at the centre of mass.
 
     Args:
-        asset: Asset; needed are ``num_instances``, ``num_bodies``, ``device``, and of its data ``body_link_pose_w`` and
-            ``body_com_pose_b``.
+        asset: Asset; needed are ``num_instances``, ``num_bodies``, ``device``, and of its data ``body_com_pos_w`` and
+            ``body_link_quat_w``.
         supports_world_at_com: Whether whoever asks takes world axes, too: then wrenches that are all in world axes and
             without positions need no poses.
     """
@@ -192,6 +192,8 @@ class WrenchComposer:
             if positions is not None:
                 raise ConfigurationError("WrenchComposer: positions say where forces act, but there are none")
             return
+        if forces is None:
+            positions = None  # a torque acts nowhere in particular
         shape = (rows.count, bodies.count, 3)
         given = {"forces": forces, "torques": torques, "positions": positions}
         arrays = [
@@ -238,7 +240,7 @@ class WrenchComposer:
     def compose_to_body_frame(self) -> None:
         """Bring everything into link axes, about centres of mass, by the poses of now."""
         data = self._asset.data
-        poses = [getattr(data, name).warp for name in ("body_link_pose_w", "body_com_pose_b")]
+        poses = [getattr(data, name).warp for name in ("body_com_pos_w", "body_link_quat_w")]
         wp.launch(
             kernels.compose_wrenches,
             (self.num_envs, self.num_bodies),
@@ -270,13 +272,14 @@ class WrenchComposer:
             env_ids: Instances, ``None`` for all.
             env_mask: Mask of them, which wins.
         """
-        if env_ids is None and env_mask is None:
+        rows = self._rows.choose(env_ids, env_mask)
+        if rows.everything:
             for array in (*self._inputs, self._out_force.warp, self._out_torque.warp):
                 array.zero_()
             self._active = self._dirty = False
             self._kinds = 0
             return
-        self._clear(self._rows.choose(env_ids, env_mask))
+        self._clear(rows)
 
     def _clear(self, rows: Choice) -> None:
         mask = rows.mask if rows.mask is not None else self._rows.mask

@@ -88,19 +88,17 @@ def compose_wrenches(
     com_force_w: wp.array2d[wp.vec3f],
     force_b: wp.array2d[wp.vec3f],
     torque_b: wp.array2d[wp.vec3f],
-    link_pose: wp.array2d[wp.transformf],
-    com: wp.array2d[wp.transformf],
+    centre: wp.array2d[wp.vec3f],
+    link_rotation: wp.array2d[wp.quatf],
     # outputs
     force_out: wp.array2d[wp.vec3f],
     torque_out: wp.array2d[wp.vec3f],
 ):
     """Force at the centre of mass and torque about it, in link axes."""
     i, j = wp.tid()
-    pose = link_pose[i, j]
-    q = wp.transform_get_rotation(pose)
-    centre = wp.transform_point(pose, wp.transform_get_translation(com[i, j]))
+    q = link_rotation[i, j]
     f = force_w[i, j] + com_force_w[i, j]
-    t = torque_w[i, j] - wp.cross(centre, force_w[i, j])
+    t = torque_w[i, j] - wp.cross(centre[i, j], force_w[i, j])
     force_out[i, j] = force_b[i, j] + wp.quat_rotate_inv(q, f)
     torque_out[i, j] = torque_b[i, j] + wp.quat_rotate_inv(q, t)
 
