@@ -157,6 +157,7 @@ def shape_columns(numbering: Numbering, findings: Findings, *, device: Any) -> S
             numbering,
             patch_radius=fill("torsional_patch_radius", np.float64),
             least_patch_radius=fill("min_torsional_patch_radius", np.float64),
+            resists_spin=fill("resists_spin", bool),
         ),
         hulls=tuple(book.cooked),
         shape_mesh=surface,
@@ -247,7 +248,7 @@ def shape_path(numbering: Numbering, shape: int) -> str:
     return scene.environments.path[environment] + scene.templates[template].shapes.path[row]
 
 
-def _materials(numbering: Numbering, **of_shapes: Array) -> Materials:
+def _materials(numbering: Numbering, *, resists_spin: Array, **of_shapes: Array) -> Materials:
     """Material values of each shape, with what shapes have of their own."""
     values = dict(of_shapes)
     scene, layout = numbering.scene, numbering.shapes
@@ -259,6 +260,7 @@ def _materials(numbering: Numbering, **of_shapes: Array) -> Materials:
         material = scene.shared.shapes.material[numbering.shared_shape_row]
         shared = _pick(getattr(scene.shared.materials, name)[None], material, default)
         values[field] = np.concatenate((layout.fill(parts, np.float64), shared[0]))
+    values["torsional_friction"] = np.where(resists_spin, values["torsional_friction"], 0.0)
     return Materials(**values)
 
 

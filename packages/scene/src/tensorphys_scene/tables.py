@@ -105,6 +105,7 @@ class Shapes(Table):
         enabled: Whether the shape collides.
         collision_group: Row of the first collision group, −1 where none.
         torsional_patch_radius, min_torsional_patch_radius: Radii of torsional friction [m].
+        resists_spin: Whether the torsional friction of its material acts on it.
         hull_vertex_limit: Bound of the vertices of a convex hull.
         hull_min_thickness: Least thickness of a hull [m].
         decomposition_error: Volume error of a decomposition [%].
@@ -136,6 +137,7 @@ class Shapes(Table):
     collision_group: npt.NDArray[np.int32] = column(np.int32, default=-1)
     torsional_patch_radius: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
     min_torsional_patch_radius: npt.NDArray[np.float64] = column(float, default=0.0, finite=True)
+    resists_spin: npt.NDArray[np.bool_] = column(bool, default=True)
     hull_vertex_limit: npt.NDArray[np.int32] = column(np.int32, default=64)
     hull_min_thickness: npt.NDArray[np.float64] = column(float, default=0.001, finite=True)
     decomposition_error: npt.NDArray[np.float64] = column(float, default=10.0, finite=True)

@@ -166,7 +166,10 @@ class StageShapes:
                 path, f"physxCollision:contactOffset {contact} is not above the rest offset {rest}: ignored"
             )
             contact = float("nan")
-        return {"contact_offset": contact, "rest_offset": rest, **radii}
+        # Contacts of MuJoCo resist spin from dimension 4 on, and have 3 where nothing else is said.
+        from_mujoco = "MjcCollisionAPI" in self._reading.type_of(path)[1:]
+        spin = not from_mujoco or attributes.number("mjc:condim", 3.0) >= 4.0
+        return {"contact_offset": contact, "rest_offset": rest, "resists_spin": spin, **radii}
 
     def _geometry(
         self, path: Sdf.Path, descriptor: Any, local: Frame, moving: bool, attributes: Attributes
@@ -274,4 +277,5 @@ _COLUMNS = (
     "collision_group",
     "torsional_patch_radius",
     "min_torsional_patch_radius",
+    "resists_spin",
 )
