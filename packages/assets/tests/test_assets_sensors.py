@@ -139,7 +139,7 @@ def test_inertial_measurements_of_a_force_and_of_a_spin_off_centre() -> None:
         Stage(1, gravity=0.0).cubes(com=(0.1, 0, 0)),
         cube_cfg(),
         imu_cfg(),
-        imu_cfg(offset=ta.OffsetCfg(pos=(0.6, 0, 0), rot=(0, 0, np.sqrt(0.5), np.sqrt(0.5)))),
+        imu_cfg(offset=ta.ImuCfg.OffsetCfg(pos=(0.6, 0, 0), rot=(0, 0, np.sqrt(0.5), np.sqrt(0.5)))),
     )
     cube.write_root_com_velocity_to_sim_index(root_velocity=np.array([[1, 2, 3, 0, 0, 2.0]], np.float32))
     scene.step(2)
@@ -170,13 +170,15 @@ def test_a_period_holds_measurements() -> None:
 
 
 def test_frames_relative_to_the_base() -> None:
-    offset = ta.OffsetCfg(pos=(0.25, 0, 0))
+    offset = ta.ImuCfg.OffsetCfg(pos=(0.25, 0, 0))
     cfg = ta.FrameTransformerCfg(
         prim_path=f"{ENVS}/Robot/base",
-        source_frame_offset=ta.OffsetCfg(pos=(0, 0, 0.5)),
+        source_frame_offset=ta.ImuCfg.OffsetCfg(pos=(0, 0, 0.5)),
         target_frames=[
-            ta.FrameCfg(prim_path=f"{ENVS}/Robot/.*_lower"),
-            ta.FrameCfg(prim_path=f"{ENVS}/Robot/left_upper", name="elbow", offset=offset),
+            ta.FrameTransformerCfg.FrameCfg(prim_path=f"{ENVS}/Robot/.*_lower"),
+            ta.FrameTransformerCfg.FrameCfg(
+                prim_path=f"{ENVS}/Robot/left_upper", name="elbow", offset=offset
+            ),
         ],
     )
     scene, arm, frames = make(Stage(3).arms(fixed=False), arm_cfg(), cfg)

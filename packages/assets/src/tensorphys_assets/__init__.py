@@ -48,11 +48,11 @@ from tensorphys_assets.rigid_object_data import RigidObjectData
 from tensorphys_assets.scene import AssetScene
 from tensorphys_assets.sensor_configs import (
     ContactSensorCfg,
-    FrameCfg,
     FrameTransformerCfg,
     ImuCfg,
-    OffsetCfg,
     SensorBaseCfg,
+    SensorOffsetCfg,
+    TargetFrameCfg,
 )
 from tensorphys_assets.sensors import (
     ContactSensor,
@@ -89,7 +89,6 @@ __all__ = [
     "DeformableObjectData",
     "DelayedPDActuator",
     "DelayedPDActuatorCfg",
-    "FrameCfg",
     "FrameTransformer",
     "FrameTransformerCfg",
     "FrameTransformerData",
@@ -102,7 +101,6 @@ __all__ = [
     "ImuData",
     "Member",
     "NotReadyError",
-    "OffsetCfg",
     "PrimError",
     "ProxyArray",
     "RemotizedPDActuator",
@@ -114,6 +112,8 @@ __all__ = [
     "RigidObjectCollectionData",
     "RigidObjectData",
     "SensorBaseCfg",
+    "SensorOffsetCfg",
+    "TargetFrameCfg",
     "UnavailableError",
     "WrenchComposer",
     "interface",

@@ -73,7 +73,9 @@ class _Proxy:
     def torch(self) -> Any:
         """Tensor over the same memory; structured elements are its last axis. Made once."""
         if self._warp.dtype is wp.quatf and os.environ.get(_WXYZ_VARIABLE) == "1":
-            warnings.warn("a quatf holds (x, y, z, w), not (w, x, y, z) as in Isaac Lab 2", UserWarning, stacklevel=2)
+            warnings.warn(
+                "a quatf holds (x, y, z, w), not (w, x, y, z) as in Isaac Lab 2", UserWarning, stacklevel=2
+            )
         if self._tensor is None:
             object.__setattr__(self, "_tensor", wp.to_torch(self._warp))
         return self._tensor

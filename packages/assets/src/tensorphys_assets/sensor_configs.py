@@ -7,7 +7,14 @@ from typing import Any
 
 from tensorphys_assets.config import MISSING, Config
 
-__all__ = ["ContactSensorCfg", "FrameCfg", "FrameTransformerCfg", "ImuCfg", "OffsetCfg", "SensorBaseCfg"]
+__all__ = [
+    "ContactSensorCfg",
+    "FrameTransformerCfg",
+    "ImuCfg",
+    "SensorBaseCfg",
+    "SensorOffsetCfg",
+    "TargetFrameCfg",
+]
 
 
 class SensorBaseCfg(Config):
@@ -26,7 +33,7 @@ class SensorBaseCfg(Config):
     debug_vis: bool = False
 
 
-class OffsetCfg(Config):
+class SensorOffsetCfg(Config):
     """Place of a frame on a body.
 
     Attributes:
@@ -69,12 +76,12 @@ class ImuCfg(SensorBaseCfg):
         offset: Frame of the sensor on the body.
     """
 
-    offset: OffsetCfg = OffsetCfg()
+    offset: SensorOffsetCfg = SensorOffsetCfg()
 
-    OffsetCfg = OffsetCfg
+    OffsetCfg = SensorOffsetCfg
 
 
-class FrameCfg(Config):
+class TargetFrameCfg(Config):
     """A frame on bodies.
 
     Attributes:
@@ -85,7 +92,7 @@ class FrameCfg(Config):
 
     prim_path: str = MISSING
     name: str | None = None
-    offset: OffsetCfg = OffsetCfg()
+    offset: SensorOffsetCfg = SensorOffsetCfg()
 
 
 class FrameTransformerCfg(SensorBaseCfg):
@@ -96,7 +103,7 @@ class FrameTransformerCfg(SensorBaseCfg):
         target_frames: The other frames.
     """
 
-    source_frame_offset: OffsetCfg = OffsetCfg()
-    target_frames: Sequence[FrameCfg] = MISSING
+    source_frame_offset: SensorOffsetCfg = SensorOffsetCfg()
+    target_frames: Sequence[TargetFrameCfg] = MISSING
 
-    FrameCfg = FrameCfg
+    FrameCfg = TargetFrameCfg
