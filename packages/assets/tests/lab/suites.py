@@ -1,9 +1,9 @@
-"""Runs Isaac Lab's interface suites against the asset classes of this package.
+"""Runs Isaac Lab's interface suites against the classes of this package.
 
 python packages/assets/tests/lab/suites.py [pytest arguments]
 
-The suites are those of an installed ``isaaclab``; they are copied beside a ``conftest.py`` that adds one more backend,
-whose assets live in real scenes on the CPU.
+The suites are those of an installed ``isaaclab``. They are copied beside a ``conftest.py`` that adds one more backend, whose
+assets live in real scenes on the CPU, or that puts the proxy and the wrench composer of this package in the place of theirs.
 """
 
 from __future__ import annotations
@@ -17,23 +17,33 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SUITES = ("test_articulation_iface.py", "test_rigid_object_iface.py", "test_rigid_object_collection_iface.py")
+PARTS = ("utils/warp/test_proxy_array.py", "utils/test_wrench_composer.py")
+
+
+def run(files: list[pathlib.Path], conftest: str, arguments: list[str]) -> int:
+    """Copy suites and what stands beside them, add a conftest, run pytest."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for file in files:
+            for other in {file, *file.parent.glob("_*.py")}:
+                shutil.copy(other, folder / other.name)
+        shutil.copy(HERE / conftest, folder / "conftest.py")
+        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+        names = [file.name for file in files]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, *names]
+        return subprocess.call(command, cwd=folder)
 
 
 def main(arguments: list[str]) -> int:
-    """Copy the suites, add the backend, run pytest."""
+    """Run both sets of suites; exit code of the worse one."""
     found = importlib.util.find_spec("isaaclab")
     if found is None or found.origin is None:
         print("isaaclab is not installed; nothing was run", file=sys.stderr)
         return 1
-    source = pathlib.Path(found.origin).parent / "source" / "isaaclab" / "test" / "assets"
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for file in source.glob("*.py"):
-            shutil.copy(file, folder / file.name)
-        shutil.copy(HERE / "backend.py", folder / "conftest.py")
-        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, *SUITES]
-        return subprocess.call(command, cwd=folder)
+    source = pathlib.Path(found.origin).parent / "source" / "isaaclab" / "test"
+    parts = run([source / name for name in PARTS], "replacements.py", arguments)
+    suites = run([source / "assets" / name for name in SUITES], "backend.py", arguments)
+    return max(parts, suites)
 
 
 if __name__ == "__main__":
