@@ -208,6 +208,9 @@ def test_tendon_properties_wait_until_they_are_written() -> None:
     scene, arm = make(Stage(2).arms().tendons(), arm_cfg())
     view = arm.root_view
     assert (arm.num_fixed_tendons, arm.num_spatial_tendons) == (2, 1)
+    assert arm.fixed_tendon_names == ["left_shoulder", "right_shoulder"]
+    assert arm.find_fixed_tendons("right_.*") == ([1], ["right_shoulder"])
+    assert arm.find_spatial_tendons("base")[0] == [0]
     arm.set_fixed_tendon_stiffness_index(stiffness=50.0, fixed_tendon_ids=[1], env_ids=[0])
     arm.set_fixed_tendon_position_limit_index(limit=np.tile(np.array([-0.2, 0.4], np.float32), (2, 2, 1)))
     arm.set_spatial_tendon_damping_index(damping=3.0)

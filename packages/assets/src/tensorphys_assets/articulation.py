@@ -77,10 +77,7 @@ class Articulation(ArticulationWriters, _Lab):
             )
         self._view, self._device, self._meta = view, scene.device, meta
         maps = self._orders(meta)
-        tendons = {
-            kind: [f"{kind}_tendon_{place}" for place in range(count)]
-            for kind, count in (("fixed", view.max_fixed_tendons), ("spatial", view.max_spatial_tendons))
-        }
+        tendons = {kind: scene.tendon_names(view, kind) for kind in ("fixed", "spatial")}
         bodies = list(maps["B"].user_names) if "B" in maps else list(meta.link_names)
         joints = list(maps["J"].user_names) if "J" in maps else list(meta.dof_names)
         counts = {

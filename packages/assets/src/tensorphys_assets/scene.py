@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tensorphys.metatype import unique_names
 from tensorphys_assets.errors import ConfigurationError, NotReadyError, PrimError
 
 if TYPE_CHECKING:
@@ -173,6 +174,28 @@ class AssetScene:
         rows = view._backend.layout.articulations
         numbers: list[int] = view._core.catalog.articulation_environment[rows].tolist()
         return numbers
+
+    def tendon_names(self, view: Any, kind: str) -> list[str]:
+        """Names of the tendons of the first row of a view of articulations: of the joints or links that carry them.
+
+        Where a stage has tendons that are left out of the simulation, their names are numbers.
+
+        Args:
+            view: The view.
+            kind: ``"fixed"`` or ``"spatial"``.
+        """
+        slots = view._backend.layout.slots[f"{kind}_tendon"]
+        if slots.shape[1] == 0:
+            return []
+        simulation = self.simulation
+        environment = self.environments_of(view)[0]
+        layout = getattr(simulation.joints, f"{kind}_tendons")
+        template = simulation.scene.templates[int(simulation.scene.environments.template[environment])]
+        paths = getattr(template, f"{kind}_tendons").path
+        first, end = int(layout.start[environment]), int(layout.start[environment + 1])
+        if end - first != len(paths):
+            return [f"{kind}_tendon_{place}" for place in range(slots.shape[1])]
+        return unique_names(paths[slot - first].rpartition("/")[2] for slot in slots[0].tolist())
 
     def bodies(self, expression: str) -> list[list[str]]:
         """Paths of rigid bodies that an expression names, by environment, in the order of the stage.
