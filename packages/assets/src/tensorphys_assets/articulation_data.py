@@ -190,6 +190,7 @@ class ArticulationData(ArticulationProperties, BodyData, RootData, _Lab):
         self.bodies_left_out = root_body if sizes["R"] < sizes["B"] else -1
         self.is_primed = False
         self._actuators: Any = None
+        self._index_arrays: dict[str, wp.array] = {}
 
     @property
     def has_joint_ordering(self) -> bool:
@@ -206,7 +207,13 @@ class ArticulationData(ArticulationProperties, BodyData, RootData, _Lab):
         order = self._engine.maps.get(axis)
         if order is not None:
             return order.device_array(name, self.device, shift)
-        return wp.array(list(range(self.shape(axis)[0] + shift)), dtype=wp.int32, device=self.device)
+        return self._indices(f"{axis} {shift}", list(range(self.shape(axis)[0] + shift)))
+
+    def _indices(self, key: str, values: list[int]) -> wp.array:
+        """Indices on the device, made once: reads allocate nothing."""
+        if key not in self._index_arrays:
+            self._index_arrays[key] = wp.array(values, dtype=wp.int32, device=self.device)
+        return self._index_arrays[key]
 
     @property
     def jacobian_rows(self) -> wp.array:
@@ -215,7 +222,7 @@ class ArticulationData(ArticulationProperties, BodyData, RootData, _Lab):
         places = list(range(self.shape("B")[0])) if order is None else list(order.user_to_backend)
         if self.bodies_left_out >= 0:
             places = [place - 1 for place in places if place != 0]
-        return wp.array(places, dtype=wp.int32, device=self.device)
+        return self._indices("rows", places)
 
     def bind_actuator_collection(self, actuators: Any) -> None:
         """Have the quantities of actuators read from a collection.

@@ -95,7 +95,7 @@ class BodyAsset(DataAsset):
         if composer.active:
             force, torque, _ = composer.get_forces_and_torques()
             rows, bodies = force.shape
-            if not self._staging:
+            if "force" not in self._staging:
                 for name in ("force", "torque"):
                     self._staging[name] = wp.zeros((rows, bodies), dtype=wp.vec3f, device=self._device)
             outputs = [self._staging["force"], self._staging["torque"]]
