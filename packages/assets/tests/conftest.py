@@ -12,7 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import asset_stages
 
 # Tests of views of torch are for environments that have it (nox -s tests_torch).
-collect_ignore = ["lab", *([] if asset_stages.HAS_TORCH else ["test_assets_torch.py"])]
+_WITH_TORCH = ["test_assets_torch.py", "test_assets_torch_cartpole.py"]
+collect_ignore = ["lab", *([] if asset_stages.HAS_TORCH else _WITH_TORCH)]
 
 
 @pytest.fixture(params=asset_stages.LIBRARIES)
