@@ -23,7 +23,7 @@ RESTRICTED: dict[str, dict[str, str]] = {
     "torch": {"arrays": LAZY},
     "jax": {"arrays": LAZY},
     "tensorflow": {},
-    "pxr": {"usd": ANYWHERE, "tensorphys": LAZY},
+    "pxr": {"usd": ANYWHERE, "backend": ANYWHERE, "tensorphys": LAZY},
     "newton": {},
     "mujoco": {},
     "mujoco_warp": {},
