@@ -154,7 +154,7 @@ def types(session: nox.Session) -> None:
 def tests_torch(session: nox.Session) -> None:
     """Tests that use PyTorch: the array frontends and the tensor API through them."""
     _install_editable(session, PACKAGES, TORCH, *TEST_TOOLS, extra="testing")
-    folders = [f"packages/{package}/tests" for package in ("arrays", "tensorphys", "assets")]
+    folders = [f"packages/{package}/tests" for package in ("arrays", "tensorphys", "assets", "backend")]
     _pytest(session, "-m", "not slow", *folders)
 
 

@@ -17,9 +17,11 @@ from tensorphys_backend.context import PhysicsContext, Timeline
 from tensorphys_backend.errors import BackendError, NoContextError, TimeStepError
 from tensorphys_backend.events import JointBreakEvent
 from tensorphys_backend.live import LiveStage
+from tensorphys_backend.poses import rigid_pose
 from tensorphys_backend.rigid_body_handle import RigidBodyHandle
 from tensorphys_backend.scene_calls import SceneCalls
 from tensorphys_backend.schema_calls import SchemaCalls
+from tensorphys_backend.world import host_array
 
 __all__ = ["TensorPhysBackend"]
 
@@ -267,7 +269,6 @@ class TensorPhysBackend(SceneCalls, BodyCalls, SchemaCalls):
         """
         context = self.get_physics_context()
         if context.timeline is Timeline.STOPPED:
-            self.before_play(self.sim)
             self.live.start()
             context.time, context.step_index = 0.0, 0
         context.timeline = Timeline.PLAYING
@@ -395,6 +396,25 @@ class TensorPhysBackend(SceneCalls, BodyCalls, SchemaCalls):
     def authored_pose(self, path: str) -> Any:
         """Authored pose of a prim, ``x y z qx qy qz qw``."""
         return self.live.poses.authored_pose(path)
+
+    @property
+    def frontend_name(self) -> str:
+        """Array library of views and handles."""
+        return self._frontend
+
+    def ensure_model_current(self) -> None:
+        """The same as :meth:`flush_changes`; callers of other backends know it by this name."""
+        self.flush_changes()
+
+    def get_live_world_pose(self, prim_path: str) -> tuple[Any, Any]:
+        """Rigid part of the world transform of a prim as it is now: position [m], shape [3], and quaternion xyzw, shape [4].
+
+        Raises:
+            PrimPathError: The stage has no such prim.
+        """
+        pose = rigid_pose(self.live.poses.world(prim_path))
+        values = host_array(pose, self._frontend)
+        return values[:3], values[3:]
 
     def create_articulation_view(self, prim_path: str) -> ArticulationHandle:
         """Handle of an articulation; it may be made before the simulation plays."""

@@ -27,6 +27,10 @@ class Owner(Protocol):
     def live_world(self) -> World | None:
         """The simulation, None while it is stopped."""
 
+    @property
+    def frontend_name(self) -> str:
+        """Array library of handles."""
+
     def authored_pose(self, path: str) -> Any:
         """Authored pose of a prim, ``x y z qx qy qz qw``."""
 

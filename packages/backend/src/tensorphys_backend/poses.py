@@ -11,7 +11,7 @@ from tensorphys_backend.changes import StageChanges
 from tensorphys_backend.errors import PrimPathError
 from tensorphys_backend.world import World
 
-__all__ = ["RenderLayer", "StagePoses", "rigid_matrix"]
+__all__ = ["RenderLayer", "StagePoses", "rigid_matrix", "rigid_pose"]
 
 
 def rigid_matrix(pose: Any) -> Gf.Matrix4d:
@@ -21,6 +21,13 @@ def rigid_matrix(pose: Any) -> Gf.Matrix4d:
     matrix.SetRotate(Gf.Quatd(qw, qx, qy, qz))
     matrix.SetTranslateOnly(Gf.Vec3d(x, y, z))
     return matrix
+
+
+def rigid_pose(matrix: Gf.Matrix4d) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Pose ``x y z qx qy qz qw`` of a matrix that acts on row vectors, without its scale and shear."""
+    rigid = matrix.RemoveScaleShear()
+    turn = rigid.ExtractRotationQuat().GetNormalized()
+    return np.array([*rigid.ExtractTranslation(), *turn.GetImaginary(), turn.GetReal()])
 
 
 class RenderLayer:
@@ -134,9 +141,7 @@ class StagePoses:
 
     def authored_pose(self, path: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Rigid part of the authored world transform of a prim, ``x y z qx qy qz qw``."""
-        matrix = self._clean(self._prim(path)).RemoveScaleShear()
-        turn = matrix.ExtractRotationQuat().GetNormalized()
-        return np.array([*matrix.ExtractTranslation(), *turn.GetImaginary(), turn.GetReal()])
+        return rigid_pose(self._clean(self._prim(path)))
 
     def _prim(self, path: str) -> Usd.Prim:
         prim = self._stage.GetPrimAtPath(path)

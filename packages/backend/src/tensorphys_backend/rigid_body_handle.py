@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pxr import UsdPhysics
 
 from tensorphys_backend.errors import PrimPathError
 from tensorphys_backend.handles import Handle, independent, to_wxyz, to_xyzw
-from tensorphys_backend.world import to_numpy
+from tensorphys_backend.world import host_array, to_numpy
 
 __all__ = ["RigidBodyHandle"]
 
@@ -32,7 +31,7 @@ class RigidBodyHandle(Handle):
     def get_world_poses(self) -> tuple[Any, Any]:
         """Position [m], shape [1, 3], and quaternion ``w x y z``, shape [1, 4]."""
         if self._owner.live_world is None:
-            pose: Any = np.asarray(self._owner.authored_pose(self.prim_path), np.float32)[None]
+            pose = host_array(self._owner.authored_pose(self.prim_path), self._owner.frontend_name)[None]
         else:
             pose = independent(self._bound.get_transforms())
         return pose[:, :3], to_wxyz(pose[:, 3:])
@@ -102,12 +101,12 @@ class RigidBodyHandle(Handle):
         view.set_masses(self._array([wanted], tuple(view.get_masses().shape), host=True), _ROW)
         view.set_inertias(self._array(inertia, tuple(inertia.shape), host=True), _ROW)
 
-    def get_densities(self) -> npt.NDArray[np.float32]:
+    def get_densities(self) -> Any:
         """Authored density [kg/m³], shape [1]; 0 where none is authored."""
         prim = self._owner.stage.GetPrimAtPath(self.prim_path)
         attribute = UsdPhysics.MassAPI(prim).GetDensityAttr()
         value = attribute.Get() if attribute else None
-        return np.array([0.0 if value is None else value], np.float32)
+        return host_array([0.0 if value is None else value], self._owner.frontend_name)
 
     def set_densities(self, densities: Any) -> None:
         """Author the density [kg/m³]; it acts from the next flush or step on, unless a mass is authored."""

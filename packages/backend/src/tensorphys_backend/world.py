@@ -17,9 +17,10 @@ from tensorphys_backend.carried import as_built
 from tensorphys_backend.context import PhysicsContext
 from tensorphys_backend.errors import PrimPathError
 from tensorphys_backend.rows import name_rows
+from tensorphys_backend.scene_view import SceneView
 from tensorphys_engine import PathError, Simulation
 
-__all__ = ["Body", "World", "build", "to_numpy"]
+__all__ = ["Body", "World", "build", "host_array", "to_numpy"]
 
 
 class Body(NamedTuple):
@@ -73,7 +74,7 @@ class World:
     def view(self) -> SimulationView:
         """The factory of batch views that callers see, made on first use after :meth:`end_views`."""
         if self._public is None:
-            self._public = SimulationView(self._new_core())
+            self._public = SceneView(self._new_core())
         return self._public
 
     @property
@@ -140,6 +141,16 @@ class World:
         return wp.to_torch(
             wp.array(values, dtype=wp.float32, device="cpu" if host else self.simulation.device)
         )
+
+
+def host_array(values: Any, frontend_name: str) -> Any:
+    """Numbers as a float32 array of an array library, on the CPU."""
+    numbers = np.ascontiguousarray(values, np.float32)
+    return (
+        numbers
+        if frontend_name != "torch"
+        else wp.to_torch(wp.array(numbers, dtype=wp.float32, device="cpu"))
+    )
 
 
 def to_numpy(data: Any) -> npt.NDArray[Any]:
