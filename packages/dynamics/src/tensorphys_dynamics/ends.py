@@ -22,7 +22,7 @@ _ROWS = ("impulse", "total", "normal_total", "separation", "bounce", "spin_impul
 class LinkEnds:
     """Velocity and response of all links, and impulses for them; arrays alone, so that any owner can use them.
 
-    Inside a :class:`~tensorphys_dynamics.Coupling`: :meth:`observe` once a substep, then as often as wanted write
+    Inside a :class:`~tensorphys_dynamics.protocols.Coupling`: :meth:`observe` once a substep, then as often as wanted write
     ``impulse``, :meth:`sweep` (which starts from the beginning of the substep each time) and read ``velocity``. The
     impulses of the last sweep are those that act.
 
