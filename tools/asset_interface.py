@@ -45,7 +45,9 @@ def _row(name: str, fields: dict[str, Any]) -> str:
     if fields.get("deprecated"):
         notes.append("deprecated")
     shape = f"[{fields['shape']}] {fields.get('dtype', '')}" if "shape" in fields else ""
-    return f"| `{title}` | {shape} | {fields.get('frame', '')} | {fields.get('unit', '')} | {', '.join(notes)} |"
+    return (
+        f"| `{title}` | {shape} | {fields.get('frame', '')} | {fields.get('unit', '')} | {', '.join(notes)} |"
+    )
 
 
 def page() -> str:

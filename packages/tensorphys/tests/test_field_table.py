@@ -179,7 +179,10 @@ def test_views_and_tables_agree(view: type, table: dict[str, Field]) -> None:
     springs = {"get_compliant_material_properties", "set_compliant_material_properties"}
     assert springs <= methods
     methods -= springs
-    assert {name for name in methods if name.startswith(("get_", "set_"))} - {"get_metatype", "get_sleep_states"} == expected
+    assert {name for name in methods if name.startswith(("get_", "set_"))} - {
+        "get_metatype",
+        "get_sleep_states",
+    } == expected
     for name in expected:
         parameters = list(inspect.signature(getattr(view, name)).parameters)
         assert parameters == (["self"] if name.startswith("get_") else ["self", "data", "indices"])

@@ -127,7 +127,7 @@ def test_cloth_field(world: World, name: str) -> None:
     with pytest.raises(Exception, match=f"set_{name}"):
         put(arrays.make(wanted[:, :-1]), None)
     with pytest.raises(IndexError):
-        _put_and_look(view, put, arrays.make(wanted), arrays.cpu.rows([COUNT]))
+        _put_and_look(view, put, arrays.make(wanted), arrays.rows([COUNT]))
 
 
 @pytest.mark.parametrize(

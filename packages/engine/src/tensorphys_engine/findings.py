@@ -184,7 +184,11 @@ def note_unused_columns(
 
 def _omit_soft(template: Template, prefix: str, findings: Findings) -> None:
     """Curves and filters of deformables are not simulated."""
-    simulated: tuple[SoftKind, ...] = (SoftKind.MATERIAL, SoftKind.PARTICLE_MATERIAL, SoftKind.PARTICLE_SYSTEM)
+    simulated: tuple[SoftKind, ...] = (
+        SoftKind.MATERIAL,
+        SoftKind.PARTICLE_MATERIAL,
+        SoftKind.PARTICLE_SYSTEM,
+    )
     simulated += (SoftKind.PARTICLE_SET, SoftKind.PARTICLE_CLOTH, SoftKind.ATTACHMENT)
     simulated += (SoftKind.VOLUME_BODY, SoftKind.SURFACE_BODY, SoftKind.GEOMETRY)
     for path, kind in zip(template.soft_prims.path, template.soft_prims.kind.tolist(), strict=True):

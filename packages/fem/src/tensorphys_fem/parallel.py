@@ -49,7 +49,8 @@ class ParallelSolve:
         if key not in self._graphs:
             for module in (chunks, gradients):  # nothing may be compiled inside of a capture
                 wp.load_module(module, device=self.device, block_dim=self.lanes)
-            with wp.ScopedCapture(self.device) as capture:
+            # The caller's stream may be the legacy default stream (torch's), which cannot be captured.
+            with wp.ScopedStream(wp.Stream(self.device)), wp.ScopedCapture(self.device) as capture:
                 self._run(control.loads(), limits)
             self._graphs[key] = (capture.graph, control)
         wp.capture_launch(self._graphs[key][0])

@@ -250,7 +250,9 @@ class ContactRows:
     coupling: wp.array[wp.vec3]  # (A_tn, A_sn, largest eigenvalue of the tangential block)
     prescribed: wp.array[wp.vec3]  # relative velocity from prescribed roots
     compliance: wp.array[wp.float32]  # of the normal row, 0 where it is regular
-    yields: wp.array[wp.int32]  # 1 where the normal row is that of a spring, 2 of one that substeps do not resolve
+    yields: wp.array[
+        wp.int32
+    ]  # 1 where the normal row is that of a spring, 2 of one that substeps do not resolve
     rest_speed: wp.array[wp.float32]  # separating speed at which that spring exerts nothing
     most: wp.array[wp.float32]  # bound of the normal impulse in the substep
     push: wp.array[wp.float32]  # bound of the speed that removes penetration
