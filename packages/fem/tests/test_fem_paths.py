@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
+
 import numpy as np
 import pytest
 import warp as wp
@@ -24,29 +27,56 @@ def _bodies(mesh, other, scheme):
     return [*bodies, tf.Body(other, position=(1, 1, 1), scheme=scheme)]
 
 
+# What the path "body" gave on a CPU, in float32: a CUDA machine need not be able to compile for its CPU.
+# `python -m pytest packages/fem/tests/test_fem_paths.py -k agree` with TENSORPHYS_RECORD=1 writes it.
+_RECORD = pathlib.Path(__file__).parent / "data" / "fem_paths.npz"
+
+
+def _hanging(make_scene, scheme, patches, path, device):
+    """Bodies of several chunks and of one, hanging and falling, soft and stiff, after five steps."""
+    mesh, other = tf.box_mesh((8, 4, 4), 0.1), tf.box_mesh((2, 2, 2), 0.1)
+    scene = make_scene(
+        _bodies(mesh, other, scheme),
+        device=device,
+        path=path,
+        nodal_dilatation=patches,
+        settings=tf.SolverSettings(tolerance=1e-6),
+    )
+    assert scene.solver.path == path
+    scene.hold(np.flatnonzero(scene.x[:, 0] < 1e-9))
+    scene.run(5, 1 / 60)
+    return scene.x, scene.v, scene.solver.status.numpy().copy()
+
+
 @pytest.mark.parametrize("scheme", list(tf.Scheme))
 @pytest.mark.parametrize("patches", [False, True])
 def test_paths_agree(make_scene, device, scheme, patches) -> None:
-    """Bodies of several chunks and of one, hanging and falling, soft and stiff; sums differ in rounding alone."""
-    mesh, other = tf.box_mesh((8, 4, 4), 0.1), tf.box_mesh((2, 2, 2), 0.1)
-    results = []
-    # On CUDA the one kernel of the first takes the compiler minutes: there the second is compared with it on the CPU.
-    for path, where in (("body", "cpu"), ("parallel", device)):
-        bodies = _bodies(mesh, other, scheme)
-        scene = make_scene(
-            bodies,
-            device=where,
-            path=path,
-            nodal_dilatation=patches,
-            settings=tf.SolverSettings(tolerance=1e-6),
-        )
-        assert scene.solver.path == path
-        scene.hold(np.flatnonzero(scene.x[:, 0] < 1e-9))
-        scene.run(5, 1 / 60)
-        results.append((scene.x, scene.v, scene.solver.status.numpy().copy()))
-    assert np.abs(results[0][0] - results[1][0]).max() < 1e-5 * np.abs(results[0][0]).max()
-    assert np.abs(results[0][1] - results[1][1]).max() < 1e-4 * np.abs(results[0][1]).max()
-    assert (results[0][2] == results[1][2]).all()
+    """Sums differ in rounding alone; on CUDA, where the one kernel of the path "body" takes the compiler minutes, the
+    path "parallel" is compared with the record of a CPU."""
+    parallel = _hanging(make_scene, scheme, patches, "parallel", device)
+    name = f"{scheme.name}{int(patches)}"
+    others = []
+    if device == "cpu":
+        others.append(_hanging(make_scene, scheme, patches, "body", device))
+        if os.environ.get("TENSORPHYS_RECORD"):
+            _record(name, others[0])
+    with np.load(_RECORD) as file:
+        others.append([file[f"{name}_{key}"] for key in ("x", "v", "status")])
+    for x, v, status in others:
+        assert np.abs(parallel[0] - x).max() < 1e-5 * np.abs(x).max()
+        assert np.abs(parallel[1] - v).max() < 1e-4 * np.abs(v).max()
+        assert (parallel[2] == status).all()
+
+
+def _record(name, results) -> None:
+    arrays = {}
+    if _RECORD.exists():
+        with np.load(_RECORD) as file:
+            arrays = dict(file)
+    for key, values in zip(("x", "v", "status"), results, strict=True):
+        arrays[f"{name}_{key}"] = values.astype(np.float32) if key != "status" else values
+    _RECORD.parent.mkdir(exist_ok=True)
+    np.savez_compressed(_RECORD, **arrays)
 
 
 def test_parallel_path_replaces_a_scheme_that_finds_no_solution(make_scene, device) -> None:
