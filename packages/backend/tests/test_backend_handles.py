@@ -247,8 +247,39 @@ def test_colliders_ask_for_overlaps_by_encoded_paths() -> None:
     assert count == 2 and set(found) == {BOX, "/World/scene_0/near/base_link"}
     with pytest.raises(PrimPathError):
         backend.overlap_mesh(1, 2, lambda hit: True)
+    mesh = UsdGeom.Mesh.Define(stage, "/World/mesh")
+    with pytest.raises(QueryError, match="Mesh"):
+        backend.overlap_mesh(*encode_path(str(mesh.GetPath())), lambda hit: True)
     with pytest.raises(QueryError, match="PLANE"):
         backend.overlap_mesh("/World/ground_plane/collisionPlane", 0, lambda hit: True)
+
+
+@pytest.mark.parametrize(
+    ("schema", "place", "hits"),
+    [
+        # Axis X, radius 0.05, height 0.4: the end is 0.2 from the middle along X alone.
+        (UsdGeom.Cylinder, (0.299, 0.0, 1.0), 1),
+        (UsdGeom.Cylinder, (0.301, 0.0, 1.0), 0),
+        (UsdGeom.Cylinder, (0.0, 0.149, 1.0), 1),
+        (UsdGeom.Cylinder, (0.0, 0.151, 1.0), 0),
+        # A capsule ends with a half sphere, a cone with a point at +X.
+        (UsdGeom.Capsule, (0.349, 0.0, 1.0), 1),
+        (UsdGeom.Capsule, (0.351, 0.0, 1.0), 0),
+        (UsdGeom.Cone, (-0.299, 0.0, 1.0), 1),
+        (UsdGeom.Cone, (-0.299, 0.11, 1.0), 0),
+        (UsdGeom.Cone, (0.299, 0.14, 1.0), 1),
+    ],
+)
+def test_round_shapes_that_are_no_colliders_ask_for_overlaps(schema: Any, place: Any, hits: int) -> None:
+    stage = room_stage()
+    shape = schema.Define(stage, "/World/probe")
+    shape.CreateAxisAttr("X")
+    shape.CreateRadiusAttr(0.025)
+    shape.CreateHeightAttr(0.2)
+    UsdGeom.XformCommonAPI(shape).SetTranslate(place)
+    UsdGeom.XformCommonAPI(shape).SetScale((2.0, 2.0, 2.0))
+    backend = playing(stage)
+    assert backend.overlap_shape(*encode_path("/World/probe"), lambda hit: True) == hits
 
 
 def test_ten_thousand_rays_in_one_call_agree_with_the_plane_and_boxes() -> None:

@@ -79,7 +79,7 @@ def scale(before, given):
 
 
 def test_gravity_compensation_moves_no_joint(device):
-    # the torques and the generic path round alike: not one bit changes
+    # the torques and the generic path round alike: not one bit changes; on CUDA they are contracted differently
     tree = robots.arm().tree
     model, state, control = model_of(tree, device)
     start = np.random.default_rng(1).uniform(-1.0, 1.0, model.dof_count)
@@ -90,4 +90,5 @@ def test_gravity_compensation_moves_no_joint(device):
     for _ in range(180):
         wp.copy(control.actuation, quantities.gravity_compensation())
         solver.step()
-    np.testing.assert_array_equal(state.dof_position.numpy(), start.astype(np.float32))
+    atol = 0.0 if device == "cpu" else 2e-5
+    np.testing.assert_allclose(state.dof_position.numpy(), start.astype(np.float32), rtol=0.0, atol=atol)

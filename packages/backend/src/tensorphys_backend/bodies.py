@@ -32,15 +32,28 @@ class BodyCalls(PhysicsBackend):
             StaleHandleError: The view is no longer valid.
             Exception: Whatever the view says of arrays that do not fit.
         """
-        _write(view, "dof_position_targets", data, indices, cast)
+        self._write(view, "dof_position_targets", data, indices, cast)
 
     def set_dof_velocity_targets(self, view: Any, data: Any, indices: Any, cast: bool = False) -> None:
         """Set velocity targets; see :meth:`set_dof_position_targets`."""
-        _write(view, "dof_velocity_targets", data, indices, cast)
+        self._write(view, "dof_velocity_targets", data, indices, cast)
 
     def set_dof_actuation_forces(self, view: Any, data: Any, indices: Any, cast: bool = False) -> None:
         """Set actuation forces; see :meth:`set_dof_position_targets`."""
-        _write(view, "dof_actuation_forces", data, indices, cast)
+        self._write(view, "dof_actuation_forces", data, indices, cast)
+
+    def _write(self, view: Any, name: str, data: Any, indices: Any, cast: bool) -> None:
+        """Give a view inputs, converted first where that is asked for."""
+        world = self.live.require(f"set_{name}")
+        if not view.check():
+            raise StaleHandleError(f"set_{name}: the view is stale; make one of the present physics_sim_view")
+        if cast:
+            if hasattr(data, "detach"):
+                data = data.detach().to(str(world.simulation.device)).float().contiguous()
+            else:
+                data = world.array(data, tuple(np.shape(data)))
+            indices = np.ascontiguousarray(to_numpy(indices)).reshape(-1).astype(np.int32)
+        getattr(view, f"set_{name}")(data, indices)
 
     # Transforms.
 
@@ -121,7 +134,7 @@ class BodyCalls(PhysicsBackend):
         self._push(world, body, None, _triple("torque", torque), None)
 
     def _push(self, world: World, body: Body, force: Any, torque: Any, place: Any) -> None:
-        view = world.own.create_rigid_body_view(body.path)
+        view = world.one_body(body.path)
         pull, turn, at = (
             None if value is None else world.array(value, (1, 3)) for value in (force, torque, place)
         )
@@ -140,16 +153,3 @@ def _triple(name: str, value: Any) -> Any:
     if vector.shape != (3,) or not np.isfinite(vector).all():
         raise ValueError(f"{name}: expected three finite numbers, given {vector.tolist()}")
     return vector
-
-
-def _write(view: Any, name: str, data: Any, indices: Any, cast: bool) -> None:
-    """Give a view inputs, converted first where that is asked for."""
-    if not view.check():
-        raise StaleHandleError(f"set_{name}: the view is stale; make one of the present physics_sim_view")
-    if cast:
-        if hasattr(data, "detach"):
-            data = data.detach().float().contiguous()
-        else:
-            data = np.ascontiguousarray(data, np.float32)
-        indices = np.ascontiguousarray(to_numpy(indices)).reshape(-1).astype(np.int32)
-    getattr(view, f"set_{name}")(data, indices)

@@ -208,6 +208,10 @@ class SceneQueries:
         pose = [*_vector("pos", center), *(turn / length).tolist()]
         return self.overlaps([ShapeType.BOX], [extent], [pose], report, any_hit)
 
+    def has_collider(self, path: str) -> bool:
+        """Whether a collider of the simulation has a path."""
+        return path in self._world.simulation.directory.shape_paths
+
     def collider(self, path: str, report: ReportFunction | None, any_hit: bool) -> int:
         """Report what the collider at a path overlaps, itself included.
 

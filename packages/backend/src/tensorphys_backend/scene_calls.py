@@ -12,6 +12,7 @@ from tensorphys_backend.events import JointBreakEvent
 from tensorphys_backend.interface import PhysicsBackend
 from tensorphys_backend.live import LiveStage
 from tensorphys_backend.paths import decode_path
+from tensorphys_backend.probes import probe_of_prim
 
 __all__ = ["SceneCalls"]
 
@@ -115,7 +116,7 @@ class SceneCalls(PhysicsBackend):
     def overlap_mesh(
         self, meshPath0: Any, meshPath1: Any, reportFn: ReportFunction | None, anyHit: bool = False
     ) -> int:
-        """Report what a collider of the scene overlaps by its convex parts, itself included.
+        """Report what a collider overlaps by its convex parts, itself included, or a cube or round shape that is none.
 
         Args:
             meshPath0, meshPath1: Its path by :func:`tensorphys_backend.encode_path`; or the path and anything.
@@ -125,11 +126,16 @@ class SceneCalls(PhysicsBackend):
             Number of hits.
 
         Raises:
-            PrimPathError: No collider of the simulation is meant.
-            QueryError: It is not made of convex shapes.
+            PrimPathError: No prim of the stage is meant.
+            QueryError: It is neither a collider of convex shapes, nor a cube, sphere, cylinder, capsule or cone.
         """
         queries = self.live.queries
-        return queries.collider(decode_path(self.stage, meshPath0, meshPath1), reportFn, anyHit)
+        path = decode_path(self.stage, meshPath0, meshPath1)
+        if queries.has_collider(path):
+            return queries.collider(path, reportFn, anyHit)
+        transform = self.live.poses.world(path)
+        kind, size, pose = probe_of_prim(self.stage.GetPrimAtPath(path), transform)
+        return queries.overlaps([kind], [size], [pose], reportFn, anyHit)
 
     def overlap_shape(
         self, meshPath0: Any, meshPath1: Any, reportFn: ReportFunction | None, anyHit: bool = False

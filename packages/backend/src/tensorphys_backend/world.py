@@ -11,7 +11,7 @@ import warp as wp
 
 import tensorphys_arrays
 import tensorphys_usd
-from tensorphys import SimulationView
+from tensorphys import RigidBodyView, SimulationView
 from tensorphys.core import Core
 from tensorphys_backend.carried import as_built
 from tensorphys_backend.context import PhysicsContext
@@ -66,6 +66,7 @@ class World:
         self._public: SimulationView | None = None
         self._shape_link: npt.NDArray[np.int32] = self.simulation.contact_model.shape_body.numpy()
         self.own = SimulationView(self._core)
+        self._one_body: dict[str, RigidBodyView] = {}
 
     def _new_core(self) -> Core:
         return Core(self.simulation, self.frontend, conventions="runtime", stage=self.stage)
@@ -113,6 +114,13 @@ class World:
                 raise PrimPathError(f"{path}: the prim is no rigid body and no articulation")
             link = info.link_start
         return Body(simulation.directory.link_path(link), link, entity.articulation)
+
+    def one_body(self, path: str) -> RigidBodyView:
+        """View of the one body at a path, which is kept."""
+        view = self._one_body.get(path)
+        if view is None:
+            view = self._one_body[path] = self.own.create_rigid_body_view(path)
+        return view
 
     def shape_link(self, shape: int) -> int:
         """Link of a shape, -1 where it never moves."""
