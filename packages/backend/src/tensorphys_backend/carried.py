@@ -192,7 +192,7 @@ def _carry_particles(old: Simulation, new: Simulation) -> None:
     """Give cloths and sets of particles that are in both simulations their positions and velocities."""
     if old.particles is None or new.particles is None:
         return
-    past, future = particle_ranges(old), particle_ranges(new)
+    past, future = particle_ranges(old, sets=True), particle_ranges(new, sets=True)
     for name in ("positions", "velocities"):
         source = getattr(old.particles.state, name).numpy()
         target = getattr(new.particles.state, name)
@@ -204,14 +204,18 @@ def _carry_particles(old: Simulation, new: Simulation) -> None:
         target.assign(values)
 
 
-def particle_ranges(simulation: Simulation) -> dict[str, range]:
-    """Particles of each cloth by its path."""
+def particle_ranges(simulation: Simulation, *, sets: bool = False) -> dict[str, range]:
+    """Particles of each cloth by its path.
+
+    Args:
+        simulation: The simulation.
+        sets: Whether sets of particles are wanted as well.
+    """
     particles = simulation.particles
     if particles is None:
         return {}
-    cloths = particles.model.cloths
-    first, count = cloths.first.numpy(), cloths.count.numpy()
-    return {
-        path: range(int(first[row]), int(first[row]) + int(count[row]))
-        for row, path in enumerate(particles.plan.cloth_paths)
-    }
+    plan, start = particles.plan, particles.model.set_start
+    members = list(zip(plan.cloth_paths, plan.cloth_member, strict=True))
+    if sets:
+        members += zip(plan.set_paths, plan.set_member, strict=True)
+    return {path: range(int(start[member]), int(start[member + 1])) for path, member in members}
