@@ -77,6 +77,45 @@ def test_sets_of_particles_survive_a_rebuild() -> None:
     state = backend.live_world.simulation.particles.state
     assert np.allclose(state.velocities.numpy()[:6, 2], -9.81 * 10 * DT, rtol=1e-3)
     assert np.allclose(state.positions.numpy()[:6, 2], 2.0 - 0.5 * 9.81 * (10 * DT) ** 2, atol=1e-3)
+    for path in ("/World/cloth", "/World/grains"):
+        stage.RemovePrim(path)
+    backend.flush_changes()
+    assert backend.live_world.simulation.particles is None
+
+
+def test_a_deformable_survives_a_rebuild_and_its_removal_is_noticed() -> None:
+    stage = empty_stage()
+    soft = UsdGeom.Mesh.Define(stage, "/World/soft")
+    corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+    soft.CreatePointsAttr(corners)
+    soft.CreateFaceVertexCountsAttr([4] * 6)
+    faces = [0, 1, 3, 2, 4, 6, 7, 5, 0, 4, 5, 1, 2, 3, 7, 6, 0, 2, 6, 4, 1, 5, 7, 3]
+    soft.CreateFaceVertexIndicesAttr(faces)
+    UsdGeom.XformCommonAPI(soft).SetTranslate((0.0, 0.0, 2.0))
+    soft.GetPrim().AddAppliedSchema("PhysxDeformableBodyAPI")
+    soft.GetPrim().CreateAttribute(
+        "physxDeformable:simulationHexahedralResolution", Sdf.ValueTypeNames.UInt, False
+    ).Set(2)
+    backend = playing(stage)
+    for _ in range(5):
+        backend.step(render=False)
+    generation = backend.view_generation
+    add_box(stage, "/World/box", (5.0, 0.0, 1.0))
+    for _ in range(5):
+        backend.step(render=False)
+    assert backend.view_generation > generation
+    velocity = backend.live_world.simulation.soft.state.velocities.numpy()
+    assert np.allclose(velocity[:, 2], -9.81 * 10 * DT, rtol=1e-3)
+    stage.RemovePrim("/World/soft")
+    backend.flush_changes()
+    assert backend.live_world.simulation.soft is None
+
+
+def test_a_cloth_that_comes_while_playing_is_simulated() -> None:
+    backend = playing(empty_stage())
+    path = str(add_cloth(backend.stage, "/World/late_cloth", (0.0, 0.0, 1.0)).GetPath())
+    backend.step(render=False)
+    assert backend.get_cloth_particle_velocities(path)[:, 2].mean() == pytest.approx(-9.81 * DT, rel=1e-3)
 
 
 def test_springs_that_are_authored_one_by_one_are_not_set_by_kind() -> None:

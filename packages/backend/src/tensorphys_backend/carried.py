@@ -43,6 +43,7 @@ _SLEEP: dict[Kind, tuple[str, ...]] = {
 }
 _PREFIXES: dict[str, Kind] = {"link_": "link", "dof_": "dof", "shape_": "shape", "joint_": "joint"}
 _TARGETS = ("control.position_target", "control.velocity_target")
+_NODES = ("position", "velocity", "positions", "velocities")
 _GEOMETRY = ("shape_type", "shape_size", "shape_body", "shape_half", "local_pose")
 
 
@@ -58,7 +59,7 @@ def carry_state(
 ) -> None:
     """Give what is in both simulations the state that it had, and properties that were set at run time.
 
-    Contact impulses are found anew. Deformables are not carried.
+    Contact impulses are found anew.
 
     Args:
         old: Simulation that ends.
@@ -99,6 +100,7 @@ def carry_state(
     new.load_state(future)
     new.time, new.step_count = old.time, old.step_count
     _carry_particles(old, new)
+    _carry_deformables(old, new)
     new.refresh()
     new.apply_disabled()
 
@@ -202,6 +204,23 @@ def _carry_particles(old: Simulation, new: Simulation) -> None:
             if before is not None and len(before) == len(place):
                 values[place.start : place.stop] = source[before.start : before.stop]
         target.assign(values)
+
+
+def _carry_deformables(old: Simulation, new: Simulation) -> None:
+    """Give deformables that are in both simulations, with as many nodes, their positions and velocities."""
+    if old.soft is None or new.soft is None:
+        return
+    place = {path: body for body, path in enumerate(old.soft.paths)}
+    for name in _NODES:
+        source, target = getattr(old.soft.state, name).numpy(), getattr(new.soft.state, name)
+        values = np.array(target.numpy())
+        for body, path in enumerate(new.soft.paths):
+            before = old.soft.nodes_of(place[path]) if path in place else slice(0, 0)
+            nodes = new.soft.nodes_of(body)
+            if before.stop - before.start == nodes.stop - nodes.start:
+                values[nodes] = source[before]
+        target.assign(values)
+    new.soft.forget()
 
 
 def particle_ranges(simulation: Simulation, *, sets: bool = False) -> dict[str, range]:

@@ -15,6 +15,7 @@ from tensorphys_backend.context import PhysicsContext
 from tensorphys_backend.errors import NotPlayingError
 from tensorphys_backend.poses import RenderLayer, StagePoses
 from tensorphys_backend.queries import SceneQueries
+from tensorphys_backend.schemas import applied_schemas
 from tensorphys_backend.world import World
 
 __all__ = ["LiveStage"]
@@ -171,18 +172,14 @@ class LiveStage:
     def _matters(self, paths: Collection[str]) -> bool:
         """Whether edits of some prims can change the simulation."""
         world = self.require("flush_changes")
-        known = (*world.simulation.directory.link_paths, *world.simulation.directory.shape_paths)
         for path in paths:
-            below = path.rstrip("/") + "/"
-            if any(other == path or other.startswith(below) for other in known):
+            if any(_is_at_or_below(other, path) for other in world.read_paths):
                 return True
             prim = self.stage.GetPrimAtPath(path)
             if prim:
                 predicate = Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate)
                 if any(_is_physical(each) for each in Usd.PrimRange(prim, predicate)):
                     return True
-            elif any(row.startswith(path) for row in (*world.rows.dof, *world.rows.joint)):
-                return True
         return False
 
     def _moved_bodies(self, paths: Collection[str]) -> set[str]:
@@ -272,16 +269,16 @@ def _is_at_or_below(path: str, above: str) -> bool:
 
 def _is_physical(prim: Usd.Prim) -> bool:
     """Whether a prim has or had anything to do with physics."""
-    if prim.GetTypeName() and str(prim.GetTypeName()).startswith("Physics"):
+    if prim.GetTypeName() and str(prim.GetTypeName()).startswith(("Physics", "Physx")):
         return True
     if prim.HasAPI(UsdPhysics.RigidBodyAPI) or prim.HasAPI(UsdPhysics.CollisionAPI):
         return True
     if prim.HasAPI(UsdPhysics.ArticulationRootAPI) or prim.IsA(UsdPhysics.Joint):
         return True
-    return any(
-        name.startswith(("Physx", "Newton", "Mjc", "Physics"))
-        for name in prim.GetPrimTypeInfo().GetAppliedAPISchemas()
-    ) or prim.IsA(UsdPhysics.Scene)
+    if prim.IsA(UsdPhysics.Scene):
+        return True
+    vendors = ("Physx", "Newton", "Mjc", "Physics", "OmniPhysics")
+    return any(name.startswith(vendors) for name in applied_schemas(prim))
 
 
 def _same_scale(a: Any, b: Any) -> bool:

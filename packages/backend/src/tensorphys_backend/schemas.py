@@ -13,6 +13,7 @@ from tensorphys_backend.errors import PrimPathError
 
 __all__ = [
     "CollisionSettings",
+    "applied_schemas",
     "apply_articulation",
     "apply_collision",
     "apply_contact_report",
@@ -130,12 +131,18 @@ def apply_contact_report(prim: Usd.Prim) -> None:
     prim.CreateAttribute(name, Sdf.ValueTypeNames.Float, False).Set(0.0)
 
 
-def is_mimic(prim: Usd.Prim) -> bool:
-    """Whether a joint follows another one."""
-    applied = {name.partition(":")[0] for name in prim.GetPrimTypeInfo().GetAppliedAPISchemas()}
+def applied_schemas(prim: Usd.Prim) -> set[str]:
+    """Names of applied schemas without their instances; those that no plug-in knows are among them."""
+    names = [str(name) for name in prim.GetAppliedSchemas()]
     authored = prim.GetMetadata("apiSchemas")
     if authored is not None:
-        applied |= {name.partition(":")[0] for name in authored.GetAddedOrExplicitItems()}
+        names += [str(name) for name in authored.GetAddedOrExplicitItems()]
+    return {name.partition(":")[0] for name in names}
+
+
+def is_mimic(prim: Usd.Prim) -> bool:
+    """Whether a joint follows another one."""
+    applied = applied_schemas(prim)
     return any(name in applied for name in _MIMIC) or bool(prim.GetRelationship("newton:mimicJoint"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +122,20 @@ class World:
         if view is None:
             view = self._one_body[path] = self.own.create_rigid_body_view(path)
         return view
+
+    @cached_property
+    def read_paths(self) -> frozenset[str]:
+        """Prims that the simulation was made from."""
+        simulation = self.simulation
+        paths = {path for path, _ in simulation.scene.read}
+        paths.update(simulation.directory.link_paths, simulation.directory.shape_paths)
+        paths.update(name.partition("#")[0] for name in self.rows.joint)
+        if simulation.particles is not None:
+            plan = simulation.particles.plan
+            paths.update(plan.cloth_paths, plan.set_paths, plan.systems_of)
+        if simulation.soft is not None:
+            paths.update(simulation.soft.paths)
+        return frozenset(paths)
 
     def shape_link(self, shape: int) -> int:
         """Link of a shape, -1 where it never moves."""
