@@ -13,8 +13,9 @@ from tensorphys_backend import schemas
 from tensorphys_backend.application import StandaloneApplication
 from tensorphys_backend.articulation_handle import ArticulationHandle
 from tensorphys_backend.bodies import BodyCalls
+from tensorphys_backend.clock_calls import ClockCalls
 from tensorphys_backend.context import PhysicsContext, Timeline
-from tensorphys_backend.errors import BackendError, NoContextError, TimeStepError
+from tensorphys_backend.errors import BackendError, TimeStepError
 from tensorphys_backend.events import JointBreakEvent
 from tensorphys_backend.live import LiveStage
 from tensorphys_backend.poses import rigid_pose
@@ -26,7 +27,7 @@ from tensorphys_backend.world import host_array
 __all__ = ["TensorPhysBackend"]
 
 
-class TensorPhysBackend(SceneCalls, BodyCalls, SchemaCalls):
+class TensorPhysBackend(SceneCalls, BodyCalls, SchemaCalls, ClockCalls):
     """A simulation of a USD stage without any application framework.
 
     The whole stage is one world. It is read when the simulation is played; edits of the stage while it plays are taken
@@ -50,7 +51,7 @@ class TensorPhysBackend(SceneCalls, BodyCalls, SchemaCalls):
             frontend = "numpy" if importlib.util.find_spec("torch") is None else "torch"
         self._frontend = frontend
         self._given_stage = stage
-        self._context: PhysicsContext | None = None
+        self._context = None
         self._live: LiveStage | None = None
         self._pre: Callable[[], Any] | None = None
         self._post: Callable[[], Any] | None = None
@@ -118,16 +119,6 @@ class TensorPhysBackend(SceneCalls, BodyCalls, SchemaCalls):
             UsdGeom.SetStageMetersPerUnit(stage, 1.0)
             self._given_stage = stage
         return self._given_stage
-
-    def get_physics_context(self) -> PhysicsContext:
-        """Clock and settings.
-
-        Raises:
-            NoContextError: There are none.
-        """
-        if self._context is None:
-            raise NoContextError("call create_physics_context first")
-        return self._context
 
     @property
     def live(self) -> LiveStage:
@@ -198,50 +189,6 @@ class TensorPhysBackend(SceneCalls, BodyCalls, SchemaCalls):
     def stage(self) -> Usd.Stage:
         """The stage; made where none was given."""
         return self._choose_stage()
-
-    @property
-    def current_time(self) -> float:
-        """Simulated time since play [s]."""
-        return self.get_physics_context().time
-
-    @property
-    def current_time_step_index(self) -> int:
-        """Physics steps since play."""
-        return self.get_physics_context().step_index
-
-    @property
-    def initial_physics_dt(self) -> float:
-        """Physics step that the context was made with [s]."""
-        return self.get_physics_context().initial_physics_dt
-
-    @property
-    def initial_rendering_dt(self) -> float:
-        """Rendering step that the context was made with [s]."""
-        return self.get_physics_context().initial_rendering_dt
-
-    def is_playing(self) -> bool:
-        """Whether steps advance time."""
-        return self._context is not None and self._context.timeline is Timeline.PLAYING
-
-    def is_stopped(self) -> bool:
-        """Whether it is stopped; without a context it is."""
-        return self._context is None or self._context.timeline is Timeline.STOPPED
-
-    def get_physics_dt(self) -> float:
-        """Length of a physics step [s]."""
-        return self.get_physics_context().physics_dt
-
-    def get_rendering_dt(self) -> float:
-        """Time between rendered frames [s]."""
-        return self.get_physics_context().rendering_dt
-
-    def set_simulation_dt(self, physics_dt: float | None = None, rendering_dt: float | None = None) -> None:
-        """Set step lengths [s]; None leaves one as it is.
-
-        Raises:
-            TimeStepError: They do not fit; nothing is changed.
-        """
-        self.get_physics_context().set_steps(physics_dt, rendering_dt)
 
     def get_device(self) -> str:
         """Device of the simulation, ``"cpu"`` or ``"cuda:N"``."""
