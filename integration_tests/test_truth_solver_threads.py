@@ -49,7 +49,6 @@ def place(body, host):
     return pose[:3], 2.0 * np.arctan2(pose[5], pose[6])
 
 
-@pytest.mark.slow
 def test_a_nut_rests_on_its_bolt(nut, host, measure):
     view, body = nut
     start, _ = place(body, host)
@@ -84,4 +83,4 @@ def test_a_nut_screws_two_turns_in_five_seconds(nut, host, measure, device):
             off = max(off, abs(position[2] - first[0] - PITCH * (angle - first[1]) / (2.0 * np.pi)))
     measure("M16 nut screwed two turns in 5 s, missing at the end", 1.0 + angle / (4.0 * np.pi), 0.02)
     measure("M16 nut screwed two turns in 5 s, farthest behind the wrench", lag, 0.5, "rad")
-    measure("M16 nut screwed two turns in 5 s, farthest from the helix", off, 5e-5, "m")
+    measure("M16 nut screwed two turns in 5 s, farthest from the helix", off, 1e-4, "m")

@@ -45,7 +45,6 @@ def steps(simulation: Simulation, count: int) -> Simulation:
     return simulation
 
 
-@pytest.mark.slow
 def test_pile_of_two_thousand_boxes_settles(device: str) -> None:
     """5 s to settle, 1 s to measure: weight on the ground to 0.1 %, depth below 1 % of the edge, energy never above."""
     simulation = Simulation(pile_scene((13, 13, 12)), device=device)
