@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,7 @@ from tensorphys_assets.selection import Axis, Choice, FinderCache, payload_numbe
 __all__ = ["AssetCore", "DataAsset"]
 
 
-class AssetCore:
+class AssetCore(ABC):
     """An object of a scene.
 
     Args:
@@ -44,7 +45,7 @@ class AssetCore:
         self._spawn()
         self._scene.add(self)
 
-    def __del__(self) -> None:
+    def __del__(self) -> None:  # noqa: B027
         """Nothing is subscribed to that would have to be left."""
 
     def _spawn(self) -> None:
@@ -53,8 +54,9 @@ class AssetCore:
             state = self.cfg.init_state
             spawn.func(self.cfg.prim_path, spawn, translation=state.pos, orientation=state.rot)
 
+    @abstractmethod
     def _initialize(self, scene: AssetScene) -> None:
-        raise NotImplementedError
+        """Find the prims and make the views."""
 
     @property
     def is_initialized(self) -> bool:
@@ -103,8 +105,9 @@ class AssetCore:
             raise ConfigurationError(f"{self.cfg.prim_path}: the scene was not made from a stage")
         return stage
 
+    @abstractmethod
     def _prim_paths(self) -> list[str]:
-        raise NotImplementedError
+        """Prims of the asset, one an environment."""
 
 
 class DataAsset(AssetCore):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import warp as wp
@@ -53,8 +54,9 @@ class _Network(DCMotor):
             device=self.device,
         )
 
+    @abstractmethod
     def _infer(self, error: Any, velocity: Any) -> Any:
-        raise NotImplementedError
+        """Efforts by errors of position and velocities."""
 
 
 class ActuatorNetMLP(_Network):

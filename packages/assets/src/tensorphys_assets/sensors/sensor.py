@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import warp as wp
@@ -41,11 +42,13 @@ class SensorBase(AssetCore):
         self._build(scene)
         self._is_initialized, self._stale, self._since = True, True, 0.0
 
+    @abstractmethod
     def _build(self, scene: AssetScene) -> None:
-        raise NotImplementedError
+        """Make the views and buffers."""
 
+    @abstractmethod
     def _measure(self) -> None:
-        raise NotImplementedError
+        """Fill the buffers."""
 
     @property
     def num_instances(self) -> int:
