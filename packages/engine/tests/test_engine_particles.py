@@ -200,3 +200,17 @@ def test_too_few_neighbours_are_said(device):
     simulation.step(1.0 / 60.0)
     with pytest.warns(ParticleOverflowWarning, match=r"^/System: .*keeps 2"):
         simulation.check_contacts()
+
+
+def test_what_derives_from_offsets_goes_back_with_them(device):
+    simulation = Simulation(scene_of(grains((3, 3, 2), 0.05, fluid=True)), device=device)
+    systems = simulation.particles.model.systems
+    start = {name: getattr(systems, name).numpy().copy() for name in ("lattice_sum", "second_moment", "wall")}
+    saved = simulation.save_state()
+    for back in (simulation.reset, lambda: simulation.load_state(saved)):
+        systems.fluid_rest.fill_(0.5 * RADIUS)
+        simulation.particles.model.update_offsets()
+        assert (systems.lattice_sum.numpy() != start["lattice_sum"]).all()
+        back()
+        for name, values in start.items():
+            np.testing.assert_array_equal(getattr(systems, name).numpy(), values)

@@ -187,7 +187,7 @@ class SceneParticles:
             raise ParticleOverflowError("; ".join(texts))
         warnings.warn("; ".join(texts), ParticleOverflowWarning, stacklevel=3)
 
-    def reset(self) -> None:
+    def derive(self) -> None:
         """Derive what depends on parameters that were written back."""
         self.model.update_offsets()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -538,7 +539,7 @@ class Simulation(Interventions):
         check_match(state, saved.state)
         if saved.parameters:
             check_match(self._parameters, saved.parameters)
-            overwrite(self._parameters, saved.parameters)
+            self._write_parameters(saved.parameters)
         overwrite(state, saved.state)
         warm_start = self.solver.warm_start()
         if saved.slot_start is self.contacts.slot_start:
@@ -548,6 +549,11 @@ class Simulation(Interventions):
         self._forget_contacts()
         self._joint_events.forget()
         self.time, self.step_count = saved.time, saved.step_count
+
+    def _write_parameters(self, values: Mapping[str, Any]) -> None:
+        overwrite(self._parameters, values)
+        if self.particles is not None:
+            self.particles.derive()
 
     def _forget_contacts(self) -> None:
         self.contacts.count.zero_()
@@ -565,7 +571,7 @@ class Simulation(Interventions):
         """
         overwrite(self._state_arrays, self._initial_state)
         if parameters:
-            overwrite(self._parameters, self._initial_parameters)
+            self._write_parameters(self._initial_parameters)
         for array in self.solver.warm_start().values():
             array.zero_()
         self._forget_contacts()
