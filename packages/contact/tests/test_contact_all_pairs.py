@@ -112,6 +112,9 @@ def contacts_of(rows: list[Row], device: str) -> list[dict[str, np.ndarray]]:
     start, used = contacts.slot_start.numpy(), contacts.count.numpy()
     names = ("separation", "normal", "anchor0", "anchor1", "key")
     data = {n: getattr(contacts, n).numpy() for n in names}
+    # what is next to the least normal number loses digits when it is scaled
+    for n in names[:-1]:
+        data[n] = np.where(np.abs(data[n]) < 1e-30, np.float32(0.0), data[n])
     return [{n: data[n][s : s + c] for n in names} for s, c in zip(start[:-1], used, strict=True)]
 
 

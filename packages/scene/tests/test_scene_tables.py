@@ -77,7 +77,10 @@ def test_one_changed_number_makes_tables_differ(table: Table, data: st.DataObjec
     field = data.draw(st.sampled_from(columns(type(table))))
     values = getattr(table, field.name).copy()
     index = tuple(data.draw(st.integers(0, size - 1)) for size in values.shape)
-    values[index] = not values[index] if values.dtype.kind == "b" else values[index] - 1
+    kind = values.dtype.kind
+    values[index] = (
+        not values[index] if kind == "b" else values[index] ^ 1 if kind in "iu" else values[index] - 1
+    )
     assert not equal(table, table.replace(**{field.name: values}))
     assert not equal(table, Bodies() if not isinstance(table, Bodies) else Shapes())
 
