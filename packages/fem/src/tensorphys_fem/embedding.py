@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import warp as wp
-from scipy.spatial import cKDTree
 
 from tensorphys_fem._kernels import states as kernels
 from tensorphys_fem.errors import MeshError, ModelError
@@ -58,6 +57,8 @@ def embed_points(mesh: TetMesh, points: Any) -> Embedding:
     origin = corners[:, 0]
     inverse = np.asarray(np.linalg.inv(np.swapaxes(corners[:, 1:] - corners[:, :1], 1, 2)), dtype=np.float64)
     count = min(_NEIGHBOURS, len(mesh.tets))
+    from scipy.spatial import cKDTree  # scenes without embedded points need no SciPy
+
     _, near = cKDTree(corners.mean(axis=1)).query(points, k=count)
     near = np.asarray(near).reshape(len(points), count)
     weights = _weights(points, origin, inverse, near)
