@@ -132,7 +132,7 @@ def patch_parameters(live: Simulation, baseline: Mapping[str, Any], wanted: Simu
         _assign(array, after[name], rows, rows)
     live.load_state(saved)
     if live.particles is not None:
-        live.particles.reset()
+        live.particles.derive()
     live.wake_up()
     live.apply_disabled()
     return after
