@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,14 +148,22 @@ class DeformableRows(TensorView):
             if selected is None:
                 return
             offset = rows.view_offset if is_position else self._nowhere
-            staged = wp.clone(soft.state.positions if is_position else soft.state.velocities)
-            mask: Any = wp.zeros(soft.body_count, dtype=wp.int32, device=self._core.device)
+            staged, mask = self._staging
+            wp.copy(staged, soft.state.positions if is_position else soft.state.velocities)
+            mask.zero_()
             self._launch(
                 scatter_item_points, slots.shape, [values, slots, selected, *rows.same, *offset], [staged]
             )
             self._launch(mark_bodies, rows.count, [self._bodies, selected], [mask])
             write = soft.set_positions if is_position else soft.set_velocities
             write(staged, mask)
+
+    @cached_property
+    def _staging(self) -> tuple[Any, Any]:
+        """Nodes and marks of bodies on their way into the state; made once, so that setters can be captured."""
+        soft = self._core.soft
+        marks: Any = wp.zeros(soft.body_count, dtype=wp.int32, device=self._core.device)
+        return wp.clone(soft.state.positions), marks
 
     def _gather_targets(self, name: str) -> Any:
         rows = self._rows(f"get_{name}")
