@@ -232,9 +232,9 @@ def test_stuck_joints_do_not_creep(rate, measure):
 
 @pytest.mark.parametrize("rate", [60, 240])
 def test_gravity_compensation_holds_the_arm(rate, measure):
-    """Both the torques and the step round 50 N m in float32, apart from each other, and the last joint turns 1 g m²."""
+    """The torques are those that the step takes off, to the last bit; the recorded engine drifts by 0.02 mrad."""
     q = ours(f"h_arm7_gravcomp__dt{rate}")[0]
-    measure("arm held by gravity compensation, drift in 3 s", np.abs(q - q[0]).max(), 1e-3, "rad")
+    measure("arm held by gravity compensation, drift in 3 s", np.abs(q - q[0]).max(), 1e-6, "rad")
 
 
 PENDULUMS = [run for run in RUNS if run.startswith("e_") and "_extoff" not in run]

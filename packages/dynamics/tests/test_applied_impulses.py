@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import warp as wp
 
-from tensorphys_dynamics import Quantities, Solver
+from tensorphys_dynamics import ModelError, Quantities, Solver
 from tensorphys_dynamics._reference import dynamics
 from tensorphys_dynamics.testing import model_of, random_state, random_tree, robots
 
@@ -78,17 +78,44 @@ def scale(before, given):
     return max(np.linalg.norm(before), given)
 
 
-def test_gravity_compensation_moves_no_joint(device):
-    # the torques and the generic path round alike: not one bit changes; on CUDA they are contracted differently
-    tree = robots.arm().tree
-    model, state, control = model_of(tree, device)
-    start = np.random.default_rng(1).uniform(-1.0, 1.0, model.dof_count)
-    state.set_initial(dof_position=start)
-    solver = Solver(model, state, control, time_step=DT, path="generic")
+@pytest.mark.parametrize("path", ["generic", "fused"])
+@pytest.mark.parametrize("robot", ["arm", "tree"])
+def test_gravity_compensation_moves_no_joint(device, path, robot):
+    # the torques are those that the step takes off: not one bit changes; on CUDA they are contracted differently
+    tree = robots.arm().tree if robot == "arm" else random_tree(5, 12, fixed_base=True)
+    model, state, control = model_of(tree, device, copies=3)
+    rng = np.random.default_rng(1)
+    start = rng.uniform(-1.0, 1.0, model.dof_count)
+    roots = np.concatenate((rng.normal(size=(3, 3)), rng.normal(size=(3, 4))), axis=1)
+    roots[:, 3:] /= np.linalg.norm(roots[:, 3:], axis=1, keepdims=True)
+    state.set_initial(root_pose=roots, dof_position=start)
+    solver = Solver(model, state, control, time_step=DT, path=path)
     solver.update_kinematics()
-    quantities = Quantities(model, state)
+    quantities = Quantities(model, state, solver=solver)
     for _ in range(180):
         wp.copy(control.actuation, quantities.gravity_compensation())
         solver.step()
     atol = 0.0 if device == "cpu" else 2e-5
     np.testing.assert_allclose(state.dof_position.numpy(), start.astype(np.float32), rtol=0.0, atol=atol)
+    apart = Quantities(model, state).gravity_compensation().numpy()
+    held = quantities.gravity_compensation().numpy()
+    np.testing.assert_allclose(held, apart, rtol=0, atol=3e-6 * np.abs(apart).max())
+    free = quantities.free_base_gravity_compensation().numpy()
+    np.testing.assert_allclose(free, held, rtol=0, atol=3e-6 * np.abs(apart).max())
+
+
+def test_gravity_compensation_of_chosen_moving_and_pushed_ones(device):
+    """What moves and is pushed is compensated as at rest, and rows that are not chosen stay zero."""
+    tree = random_tree(2, 6, fixed_base=False)
+    model, state, control = model_of(tree, device, copies=3)
+    root, q, v = random_state(2, tree)
+    state.set_initial(root_pose=np.tile(root, (3, 1)), velocity=np.tile(v, 3), dof_position=np.tile(q, 3))
+    solver = Solver(model, state, control, time_step=DT, path="fused")
+    solver.update_kinematics()
+    control.link_force.assign(np.ones((model.link_count, 3), np.float32))
+    held = Quantities(model, state, [2, 0], solver=solver).gravity_compensation().numpy().reshape(3, -1)
+    apart = Quantities(model, state).gravity_compensation().numpy().reshape(3, -1)
+    assert not held[1].any()
+    np.testing.assert_allclose(held[[0, 2]], apart[[0, 2]], rtol=0, atol=3e-6 * np.abs(apart).max())
+    with pytest.raises(ModelError, match="another state"):
+        Quantities(model, state.copy(), solver=solver)

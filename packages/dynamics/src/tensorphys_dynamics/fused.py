@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, StateData
+from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, ControlData, StateData
 from tensorphys_dynamics._kernels.fused.contact_setup import ROW_HEAD
+from tensorphys_dynamics._kernels.fused.holding import holding_kernel
 from tensorphys_dynamics._kernels.fused.source import LOCAL_CONTACTS, SizeClass, step_kernel
 from tensorphys_dynamics.model import Model, has_bounded_impulses
 from tensorphys_dynamics.protocols import Contacts
@@ -125,6 +126,36 @@ class FusedStep:
         block = {"block_dim": 32} if self._device.is_cuda else {}
         threads = self._count * self.size_class.lanes
         wp.launch(self.kernel, dim=threads, inputs=inputs, outputs=outputs, device=self._device, **block)
+
+    def hold(self, rows: wp.array, time_step: wp.array, substeps: int, result: wp.array) -> None:
+        """Generalized forces that hold links at rest against gravity, to the bit those that a step takes off.
+
+        Args:
+            rows: Environments, int32.
+            time_step: As for `launch`.
+            substeps: As for `launch`.
+            result: Filled for these environments, float32, shape [velocity_count].
+        """
+        if self._resting is None:
+            # roots at rest, and nothing applied
+            state = StateData()
+            for name in cast(Any, StateData).vars:
+                setattr(state, name, getattr(self._state.data, name))
+            state.root_velocity = wp.zeros_like(self._state.data.root_velocity)
+            self._resting = state, Control(self._model).data
+        state, control = self._resting
+        inputs = [rows, self._table, self._model.data, self._contact, time_step, substeps, state, control]
+        block = {"block_dim": 32} if self._device.is_cuda else {}
+        wp.launch(
+            holding_kernel(self.size_class),
+            dim=rows.shape[0] * self.size_class.lanes,
+            inputs=inputs,
+            outputs=[result],
+            device=self._device,
+            **block,
+        )
+
+    _resting: tuple[StateData, ControlData] | None = None
 
 
 def _bound(count: int) -> int:

@@ -12,7 +12,7 @@ from tensorphys_dynamics._kernels import dense, quantities, quantities_base
 from tensorphys_dynamics._kernels.arrays import Scratch
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.model import Model
-from tensorphys_dynamics.solver import create_scratch
+from tensorphys_dynamics.solver import Solver, create_scratch
 from tensorphys_dynamics.state import State
 
 _GRAVITY, _VELOCITY = int(quantities.GRAVITY), int(quantities.VELOCITY)
@@ -34,6 +34,8 @@ class Quantities:
         articulations: Selected articulations, shape [row_count].
         row_count: Their number.
         max_velocities, max_links, max_dofs: Sizes of the largest of them.
+        solver: Solver of the state, whose sums the gravity compensation takes: what it holds stays where it is to the
+            last bit. Without one, steps of the fused path round apart from it.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Quantities:
         articulations: npt.ArrayLike | None = None,
         *,
         scratch: Scratch | None = None,
+        solver: Solver | None = None,
     ) -> None:
         """Choose the articulations.
 
@@ -52,9 +55,10 @@ class Quantities:
             articulations: Different articulations in the order of the rows; None for all.
             scratch: Working memory of `Quantities.create_scratch`, which several may share; None for one of its
                 own.
+            solver: Solver of the state, see `solver`.
 
         Raises:
-            ModelError: If an articulation does not exist or is named twice.
+            ModelError: If an articulation does not exist or is named twice, or the solver is of another state.
         """
         everything = np.arange(model.articulation_count)
         chosen = np.asarray(everything if articulations is None else articulations).astype(np.int32).ravel()
@@ -64,7 +68,9 @@ class Quantities:
             )
         if len(np.unique(chosen)) != len(chosen):
             raise ModelError("articulations: one is named twice")
-        self._model, self._state = model, state
+        if solver is not None and solver.state is not state:
+            raise ModelError("the solver is of another state")
+        self._model, self._state, self.solver = model, state, solver
         self._scratch = create_scratch(model) if scratch is None else scratch
         self._rows = wp.array(chosen, dtype=wp.int32, device=model.device)
         self.articulations: npt.NDArray[np.int32] = chosen
@@ -127,7 +133,8 @@ class Quantities:
 
     def gravity_compensation(self) -> wp.array:
         """Generalized forces that hold the links against gravity [N, N m], shape [velocity_count]."""
-        return self._inverse("gravity", _GRAVITY)
+        held = self._held("gravity")
+        return self._inverse("gravity", _GRAVITY) if held is None else held
 
     def coriolis_compensation(self) -> wp.array:
         """Generalized forces that cancel Coriolis and centrifugal effects [N, N m], shape [velocity_count]."""
@@ -249,7 +256,8 @@ class Quantities:
 
         No force acts on a floating root: it falls. For a fixed base the joints' part of `gravity_compensation`.
         """
-        return self._free_base("free_gravity", _GRAVITY)
+        held = None if any(kind.root_count for kind in self._model.types) else self._held("free_gravity")
+        return self._free_base("free_gravity", _GRAVITY) if held is None else held
 
     def free_base_coriolis_compensation(self) -> wp.array:
         """Joint forces that cancel Coriolis and centrifugal effects, no force on a floating root, [dof_count]."""
@@ -267,6 +275,11 @@ class Quantities:
         size = self.max_dofs
         result = self._buffer("free_mass_matrix", (self.row_count, size, size))
         return self._fill(quantities_base.free_base_mass_matrix, result, int(armature))
+
+    def _held(self, name: str) -> wp.array | None:
+        """Gravity compensation by the sums of the solver; None where they are those of the kernels here."""
+        result = self._buffer(name, (self._model.velocity_count,))
+        return result if self.solver is not None and self.solver.hold(self._rows, result) else None
 
     def _free_base(self, name: str, terms: int) -> wp.array:
         result = self._buffer(name, (self._model.dof_count,))

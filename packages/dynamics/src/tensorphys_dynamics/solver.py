@@ -271,6 +271,20 @@ class Solver:
         names = ("previous_count", "previous_key", "previous_force")
         return {name: getattr(self._rows, name) for name in names}
 
+    def hold(self, rows: wp.array, result: wp.array) -> bool:
+        """Work out what holds articulations at rest against gravity by the sums of the fused path.
+
+        Args:
+            rows: Articulations, int32.
+            result: Filled for these with generalized forces [N, N m], float32, shape [velocity_count].
+
+        Returns:
+            Whether it is the fused path; nothing is done on the other one, whose sums are those of `Quantities`.
+        """
+        if self.path == "fused" and rows.shape[0]:
+            self._fused.hold(rows, self.time_step, self.substeps, result)
+        return self.path == "fused"
+
     _launched = 0
 
     def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:

@@ -66,6 +66,8 @@ class _Reader:
         size = math.prod(shape)
         if size == 0:
             return buffer.array
+        # whose sums a step takes; contact buffers that grow make a new one
+        self.quantities.solver = core.simulation.solver
         with core.frontend.ordered_with_caller(core.device):
             values = getattr(self.quantities, quantity.source)(**options)
             if quantity.slots:

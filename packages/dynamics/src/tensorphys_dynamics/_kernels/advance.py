@@ -177,7 +177,9 @@ def advance_articulation(t: Tables, m: ModelData, s: StateData, w: Scratch, a: i
         if m.link_disabled[t.articulation_link[a]] == 1:
             linear = wp.vec3(0.0, 0.0, 0.0)
             angular = wp.vec3(0.0, 0.0, 0.0)
-        move_root(t, m, s, w, a, linear, angular, h)
+        # a root at rest stays to the last bit: to set it anew would round it anew, and all that hangs on it
+        if wp.length_sq(linear) + wp.length_sq(angular) > 0.0:
+            move_root(t, m, s, w, a, linear, angular, h)
     for i in range(root, t.type_velocities[kind]):
         dof = t.articulation_dof[a] + i - root
         place = ball_place(m, dof)

@@ -230,7 +230,9 @@ auto advance = [&](bool moved, bool rubbed, int substep) {
   if (NR == 6) move_root(load(w->sine), load(w->sine + 3));
   else {
     const float* root = (const float*)&s.root_velocity.data[env];
-    move_root(load(root), load(root + 3));
+    const V linear = load(root), angular = load(root + 3);
+    // a root at rest stays to the last bit, see `advance.py`
+    if (dot(linear, linear) + dot(angular, angular) > 0.0f) move_root(linear, angular);
   }
   for (int i = NR + lane; i < nv; i += G) w->q[i] += h * w->sine[i];
   const int clamped = clamp(w->cosine);

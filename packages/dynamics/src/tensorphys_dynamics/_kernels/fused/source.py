@@ -270,6 +270,17 @@ def _constants(size: SizeClass) -> str:
     return "\n".join(lines)
 
 
+def pieces(size: SizeClass, *more: str) -> str:
+    """Constants and scratch of a class, and what stands on them."""
+    head = [
+        _constants(size),
+        _PRELUDE_CPU if size.wide else _PRELUDE_LANES,
+        base.SCRATCH.replace("{TWO_ACTS}", base.TWO_ACTS_CPU if size.wide else base.TWO_ACTS_LANES),
+        _MEMORY_SHARED if size.lanes > 1 else _MEMORY_LOCAL,
+    ]
+    return "\n".join([*head, *more])
+
+
 def source(size: SizeClass) -> str:
     """The C++ body for a class."""
     wide = size.wide
@@ -284,10 +295,7 @@ def source(size: SizeClass) -> str:
     )
     body = "\n".join(
         [
-            _constants(size),
-            _PRELUDE_CPU if wide else _PRELUDE_LANES,
-            base.SCRATCH.replace("{TWO_ACTS}", base.TWO_ACTS_CPU if wide else base.TWO_ACTS_LANES),
-            _MEMORY_SHARED if size.lanes > 1 else _MEMORY_LOCAL,
+            pieces(size),
             "float* spill = spill_.data + (long long)env * spill_stride;",
             base.ALGEBRA,
             contact_setup.TANGENT,
