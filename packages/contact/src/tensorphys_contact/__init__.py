@@ -29,6 +29,7 @@ from .hulls import Hull, cook_hull
 from .meshes import TriangleMesh, cook_height_field, cook_mesh
 from .model import Materials, Model
 from .overflow import Shortage, find_shortages, settle_overflow
+from .overlap_marks import MeshQuery, create_mesh_query, is_closed, mark_overlaps
 from .pair_search import BroadPhase, PairSearch
 from .pairs import candidate_pairs, replicate_pairs
 from .pipeline import collide
@@ -82,6 +83,7 @@ __all__ = [
     "HullError",
     "Materials",
     "MeshError",
+    "MeshQuery",
     "MissingLibraryError",
     "Model",
     "NearestHits",
@@ -121,6 +123,7 @@ __all__ = [
     "cook_sdf",
     "cook_spheres",
     "create_contacts",
+    "create_mesh_query",
     "create_nearest_hits",
     "create_point_contacts",
     "create_point_shapes",
@@ -134,7 +137,9 @@ __all__ = [
     "find_overlaps",
     "find_shortages",
     "hold_swept",
+    "is_closed",
     "manifold_size",
+    "mark_overlaps",
     "pair_is_supported",
     "replicate_pairs",
     "sdf_of_field",

@@ -25,6 +25,7 @@ class QueryTree:
         lower, upper: vec3 [N], boxes in the environment frames [length].
         bvh: Tree, grouped by environment.
         shapes: Arrays of the model that the kernels read.
+        two_sided: int32 [S], zeros.
     """
 
     row: wp.array[wp.int32]
@@ -34,6 +35,7 @@ class QueryTree:
     upper: wp.array[wp.vec3]
     bvh: wp.Bvh
     shapes: Any
+    two_sided: wp.array[wp.int32]
 
 
 @dataclasses.dataclass
@@ -62,12 +64,14 @@ class RayHitLists:
         shape: int32 [R, K], −1 behind the last.
         distance: float [R, K], infinite behind the last [length].
         normal: vec3 [R, K].
+        triangle: int32 [R, K], triangle of a mesh, else −1.
     """
 
     count: wp.array[wp.int32]
     shape: wp.array2d[wp.int32]
     distance: wp.array2d[wp.float32]
     normal: wp.array2d[wp.vec3]
+    triangle: wp.array2d[wp.int32]
 
 
 def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryTree:
@@ -103,6 +107,7 @@ def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryT
         upper=upper,
         bvh=wp.Bvh(lower, upper, groups=put(groups, wp.int32)),
         shapes=shape_arrays(model),
+        two_sided=wp.zeros(model.shape_count, dtype=wp.int32, device=model.device),
     )
 
 
@@ -187,6 +192,7 @@ def create_ray_hit_lists(count: int, most: int, device: Any = None) -> RayHitLis
         shape=wp.zeros((count, most), dtype=wp.int32, device=device),
         distance=wp.zeros((count, most), dtype=wp.float32, device=device),
         normal=wp.zeros((count, most), dtype=wp.vec3, device=device),
+        triangle=wp.zeros((count, most), dtype=wp.int32, device=device),
     )
 
 
@@ -201,10 +207,12 @@ def cast_rays(
     direction: wp.array[wp.vec3],
     longest: wp.array[wp.float32],
     any_hit: bool = False,
+    one_sided: wp.array[wp.int32] | None = None,
 ) -> None:
     """Cast rays in one launch; a ray that starts in a solid shape hits it at distance 0.
 
-    Triangle meshes are hit from both sides; signed distance fields are hit at their surface, and are solid. Nothing is allocated or waited for.
+    Triangle meshes are hit from both sides where ``one_sided`` does not say otherwise; signed distance fields are hit at
+    their surface, and are solid. Nothing is allocated or waited for.
 
     Args:
         model: Shapes.
@@ -216,11 +224,15 @@ def cast_rays(
         direction: Direction, not zero; its length does not matter, shape [R].
         longest: Greatest distance [length], shape [R].
         any_hit: With :class:`RayHits`: stop at some hit, not the nearest.
+        one_sided: 1 for triangle meshes and height fields whose back sides let rays through, shape [S].
 
     Raises:
-        ArrayError: an array of another length than the hits.
+        ArrayError: an array of another length than the hits, or the shapes.
     """
     count = len(hits.shape)
+    sides = tree.two_sided if one_sided is None else one_sided
+    if sides.shape != (model.shape_count,) or sides.device != model.device:
+        raise ArrayError(f"one_sided: expected [{model.shape_count}] on {model.device}, given {sides.shape}")
     for name, array in (
         ("environment", environment),
         ("origin", origin),
@@ -238,6 +250,7 @@ def cast_rays(
         tree.plane_row,
         tree.shapes,
         body_pose,
+        sides,
         environment,
         origin,
         direction,
@@ -248,5 +261,5 @@ def cast_rays(
         outputs = [hits.shape, hits.distance, hits.normal, hits.triangle]
     else:
         kernel = kernels.cast_all
-        outputs = [hits.count, hits.shape, hits.distance, hits.normal]
+        outputs = [hits.count, hits.shape, hits.distance, hits.normal, hits.triangle]
     wp.launch(kernel, dim=count, inputs=inputs, outputs=outputs, device=model.device)

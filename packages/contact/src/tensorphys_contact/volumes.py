@@ -17,7 +17,7 @@ from .shapes import CONVEX_SHAPES, ShapeType
 
 # A thread that walks two trees at once keeps a stack for each in shared memory; 256 threads would need more than a block
 # has.
-_BLOCK = 128
+BLOCK = 128
 
 
 @dataclasses.dataclass
@@ -29,7 +29,9 @@ class QueryShapes:
         kind: int32 [Q], :class:`~tensorphys_contact.ShapeType` of a convex shape.
         size: vec3 [Q], see :class:`~tensorphys_contact.ShapeType` [length]; a sphere of
             radius 0 is a point.
-        hull: int32 [Q], shape of the model whose hull is meant, where the kind is a hull.
+        hull: int32 [Q], shape of the model whose hull is meant, where the kind is a hull; −1 for one of own corners.
+        corner_start: int32 [Q + 1], first and end index into ``corner``.
+        corner: vec3, corners of hulls that are none of the model, in their frames [length].
         pose: transform [Q], in the environment frame; may be written between calls.
     """
 
@@ -37,6 +39,8 @@ class QueryShapes:
     kind: wp.array[wp.int32]
     size: wp.array[wp.vec3]
     hull: wp.array[wp.int32]
+    corner_start: wp.array[wp.int32]
+    corner: wp.array[wp.vec3]
     pose: wp.array[wp.transform]
 
 
@@ -66,12 +70,17 @@ def create_query_shapes(
     pose: npt.ArrayLike,
     environment: npt.ArrayLike,
     hull: npt.ArrayLike | None = None,
+    corner: npt.ArrayLike | None = None,
+    corner_start: npt.ArrayLike | None = None,
     device: Any = None,
 ) -> QueryShapes:
     """Put query shapes on a device; see :class:`QueryShapes`.
 
+    A hull that is none of the model has corners of its own; three make a triangle. Its size is (radius, 0, 0), the
+    largest distance of a corner from its origin.
+
     Raises:
-        ShapeError: a kind that is not convex, a hull without a shape, or a wrong length.
+        ShapeError: a kind that is not convex, a hull without a shape or corners, or a wrong length.
     """
     kinds = np.asarray(kind, dtype=np.int32).reshape(-1)
     count = len(kinds)
@@ -94,14 +103,26 @@ def create_query_shapes(
         raise ShapeError(
             f"query shape {int(np.argmax(bad))} has the type {kinds[bad][0]}, which is not convex"
         )
-    lost = (kinds == ShapeType.CONVEX_HULL) & (hulls < 0)
+    corners = np.zeros((0, 3), np.float32) if corner is None else np.asarray(corner, dtype=np.float32)
+    starts = (
+        np.zeros(count + 1, np.int32) if corner_start is None else np.asarray(corner_start, dtype=np.int32)
+    )
+    if starts.shape != (count + 1,) or corners.shape != (int(starts[-1]), 3) or (np.diff(starts) < 0).any():
+        raise ShapeError(
+            f"expected {count + 1} rising corner starts, and as many corners as the last one says"
+        )
+    lost = (kinds == ShapeType.CONVEX_HULL) & (hulls < 0) & (np.diff(starts) == 0)
     if lost.any():
-        raise ShapeError(f"query shape {int(np.argmax(lost))} is a hull without a shape of the model")
+        raise ShapeError(
+            f"query shape {int(np.argmax(lost))} is a hull without a shape of the model and without corners"
+        )
     return QueryShapes(
         environment=wp.array(homes, dtype=wp.int32, device=device),
         kind=wp.array(kinds, dtype=wp.int32, device=device),
         size=wp.array(sizes, dtype=wp.vec3, device=device),
         hull=wp.array(hulls, dtype=wp.int32, device=device),
+        corner_start=wp.array(starts, dtype=wp.int32, device=device),
+        corner=wp.array(corners, dtype=wp.vec3, device=device),
         pose=wp.array(poses, dtype=wp.transform, device=device),
     )
 
@@ -177,10 +198,10 @@ def _nearest(
     wp.launch(
         kernels.query_nearest,
         dim=count,
-        inputs=[*_world(model, tree, body_pose), *_asked(shapes), direction, limit, swept],
+        inputs=[*world_inputs(model, tree, body_pose), *query_inputs(shapes), direction, limit, swept],
         outputs=[hits.shape, hits.distance, hits.normal, hits.point],
         device=model.device,
-        block_dim=_BLOCK,
+        block_dim=BLOCK,
     )
 
 
@@ -206,14 +227,15 @@ def find_overlaps(
     wp.launch(
         kernels.query_overlaps,
         dim=count,
-        inputs=[*_world(model, tree, body_pose), *_asked(shapes)],
-        outputs=[hits.count, hits.shape, hits.distance, hits.normal],
+        inputs=[*world_inputs(model, tree, body_pose), *query_inputs(shapes)],
+        outputs=[hits.count, hits.shape, hits.distance, hits.normal, hits.triangle],
         device=model.device,
-        block_dim=_BLOCK,
+        block_dim=BLOCK,
     )
 
 
-def _world(model: Model, tree: QueryTree, body_pose: Any) -> list[Any]:
+def world_inputs(model: Model, tree: QueryTree, body_pose: Any) -> list[Any]:
+    """What kernels read of a model and its tree."""
     return [
         tree.bvh.id,
         tree.row,
@@ -225,5 +247,7 @@ def _world(model: Model, tree: QueryTree, body_pose: Any) -> list[Any]:
     ]
 
 
-def _asked(shapes: QueryShapes) -> list[Any]:
-    return [shapes.environment, shapes.kind, shapes.size, shapes.hull, shapes.pose]
+def query_inputs(shapes: QueryShapes) -> list[Any]:
+    """What kernels read of query shapes."""
+    own = [shapes.hull, shapes.corner_start, shapes.corner]
+    return [shapes.environment, shapes.kind, shapes.size, *own, shapes.pose]

@@ -5,7 +5,7 @@ import warp as wp
 from .convex import convex_of
 from .gather import body_transform
 from .ray_shapes import convex_span
-from .solid_queries import hit_closed, hit_spheres
+from .solid_queries import hit_closed, hit_spheres, hit_surface
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -68,6 +68,7 @@ def hit_row(
     row: int,
     shapes: Shapes,
     body_pose: wp.array[wp.transform],
+    one_sided: wp.array[wp.int32],
     origin: wp.vec3,
     direction: wp.vec3,
     longest: float,
@@ -101,11 +102,8 @@ def hit_row(
     elif kind == SDF:
         distance, normal, triangle = hit_closed(shapes.shape_mesh[shape], p, d)
     elif kind >= TRIANGLE_MESH:
-        query = wp.mesh_query_ray(shapes.shape_mesh[shape], p, d, longest)
-        if query.result:
-            distance = query.t
-            normal = query.normal
-            triangle = query.face
+        mesh = shapes.shape_mesh[shape]
+        distance, normal, triangle = hit_surface(mesh, p, d, longest, one_sided[shape])
     else:
         span = convex_span(
             convex_of(shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces),
@@ -130,6 +128,7 @@ def cast_closest(
     plane_row: wp.array[wp.int32],
     shapes: Shapes,
     body_pose: wp.array[wp.transform],
+    one_sided: wp.array[wp.int32],
     environment: wp.array[wp.int32],
     origin: wp.array[wp.vec3],
     direction: wp.array[wp.vec3],
@@ -150,7 +149,7 @@ def cast_closest(
     normal = wp.vec3()
     triangle = int(-1)
     for k in range(plane_start[e], plane_start[e + 1]):
-        t, n, _f = hit_row(plane_row[k], shapes, body_pose, origin[ray], d, best)
+        t, n, _f = hit_row(plane_row[k], shapes, body_pose, one_sided, origin[ray], d, best)
         if t < best or (t == best and found < 0):
             best = t
             found = shapes.row_shape[plane_row[k]]
@@ -161,7 +160,7 @@ def cast_closest(
         i = int(0)
         while wp.bvh_query_next(query, i, best):
             if any_hit == 0 or found < 0:
-                t, n, f = hit_row(row[i], shapes, body_pose, origin[ray], d, best)
+                t, n, f = hit_row(row[i], shapes, body_pose, one_sided, origin[ray], d, best)
                 shape = shapes.row_shape[row[i]]
                 if t < best or (t == best and (found < 0 or shape < found)):
                     best = t
@@ -181,9 +180,11 @@ def insert_hit(
     shape: int,
     t: float,
     n: wp.vec3,
+    triangle: int,
     shape_out: wp.array2d[wp.int32],
     distance_out: wp.array2d[wp.float32],
     normal_out: wp.array2d[wp.vec3],
+    triangle_out: wp.array2d[wp.int32],
 ):
     """Insert a hit by (distance, shape); the farthest falls out of a full list."""
     room = shape_out.shape[1]
@@ -199,10 +200,12 @@ def insert_hit(
         shape_out[ray, k] = shape_out[ray, k - 1]
         distance_out[ray, k] = before
         normal_out[ray, k] = normal_out[ray, k - 1]
+        triangle_out[ray, k] = triangle_out[ray, k - 1]
         k -= 1
     shape_out[ray, k] = shape
     distance_out[ray, k] = t
     normal_out[ray, k] = n
+    triangle_out[ray, k] = triangle
 
 
 @wp.kernel
@@ -213,6 +216,7 @@ def cast_all(
     plane_row: wp.array[wp.int32],
     shapes: Shapes,
     body_pose: wp.array[wp.transform],
+    one_sided: wp.array[wp.int32],
     environment: wp.array[wp.int32],
     origin: wp.array[wp.vec3],
     direction: wp.array[wp.vec3],
@@ -222,6 +226,7 @@ def cast_all(
     shape_out: wp.array2d[wp.int32],
     distance_out: wp.array2d[wp.float32],
     normal_out: wp.array2d[wp.vec3],
+    triangle_out: wp.array2d[wp.int32],
 ):
     """One thread a ray: the first hit of every shape, nearest first."""
     ray = wp.tid()
@@ -231,18 +236,21 @@ def cast_all(
     for k in range(shape_out.shape[1]):
         shape_out[ray, k] = -1
         distance_out[ray, k] = wp.inf
+        triangle_out[ray, k] = -1
     for k in range(plane_start[e], plane_start[e + 1]):
-        t, n, _f = hit_row(plane_row[k], shapes, body_pose, origin[ray], d, longest[ray])
+        t, n, f = hit_row(plane_row[k], shapes, body_pose, one_sided, origin[ray], d, longest[ray])
         if t <= longest[ray]:
-            insert_hit(ray, count, shapes.row_shape[plane_row[k]], t, n, shape_out, distance_out, normal_out)
+            shape = shapes.row_shape[plane_row[k]]
+            insert_hit(ray, count, shape, t, n, f, shape_out, distance_out, normal_out, triangle_out)
             count += 1
     root = wp.bvh_get_group_root(bvh, e)
     if root >= 0:
         query = wp.bvh_query_ray(bvh, origin[ray], d, root)
         i = int(0)
         while wp.bvh_query_next(query, i, longest[ray]):
-            t, n, _f = hit_row(row[i], shapes, body_pose, origin[ray], d, longest[ray])
+            t, n, f = hit_row(row[i], shapes, body_pose, one_sided, origin[ray], d, longest[ray])
             if t <= longest[ray]:
-                insert_hit(ray, count, shapes.row_shape[row[i]], t, n, shape_out, distance_out, normal_out)
+                shape = shapes.row_shape[row[i]]
+                insert_hit(ray, count, shape, t, n, f, shape_out, distance_out, normal_out, triangle_out)
                 count += 1
     count_out[ray] = count

@@ -7,6 +7,9 @@ from .ray_shapes import ball
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
 FAR = wp.constant(1.0e9)
+# Back sides in a row that a ray passes, and how far behind each it goes on, relative to its numbers.
+MOST_SIDES = wp.constant(256)
+BEHIND = wp.constant(1.0e-6)
 
 
 @wp.func
@@ -24,6 +27,30 @@ def hit_spheres(sphere: wp.array[wp.vec4], span: wp.vec2i, p: wp.vec3, d: wp.vec
                 best = at
                 normal = wp.where(cut.enter > 0.0, cut.normal, -d)
     return best, normal
+
+
+@wp.func
+def hit_surface(mesh: wp.uint64, p: wp.vec3, d: wp.vec3, longest: float, one_sided: int):
+    """As :func:`hit_spheres` for a surface, and the triangle; with ``one_sided`` back sides let the ray through."""
+    best = float(wp.inf)
+    normal = wp.vec3()
+    triangle = int(-1)
+    start = float(0.0)
+    for _side in range(MOST_SIDES):
+        query = wp.mesh_query_ray(mesh, p + d * start, d, longest - start)
+        if not query.result:
+            break
+        at = start + query.t
+        outward = wp.mesh_eval_face_normal(mesh, query.face)
+        if one_sided == 0 or wp.dot(outward, d) < 0.0:
+            best = at
+            normal = outward
+            triangle = query.face
+            break
+        start = at + wp.max(BEHIND * (at + wp.length(p)), 1.0e-12)
+        if start > longest:
+            break
+    return best, normal, triangle
 
 
 @wp.func

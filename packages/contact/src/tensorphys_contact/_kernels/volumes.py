@@ -7,7 +7,7 @@ from .convex_pair import separate
 from .gather import body_transform
 from .rays import PLANE, SDF, SPHERES, TRIANGLE_MESH, Shapes, insert_hit
 from .solid_queries import depth_inside
-from .support import CONVEX_HULL, SPHERE, TRIANGLE, Convex, core_radius, support
+from .support import CAPSULE, CONVEX_HULL, SPHERE, TRIANGLE, Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -22,6 +22,7 @@ class Query:
     """One query shape in the frame of an environment, and how far it goes."""
 
     shape: Convex
+    vertex: wp.array[wp.vec3]
     pose: wp.transform
     radius: float
     limit: float
@@ -34,27 +35,35 @@ def read_query(
     kind: wp.array[wp.int32],
     size: wp.array[wp.vec3],
     hull: wp.array[wp.int32],
+    corner_start: wp.array[wp.int32],
+    corner: wp.array[wp.vec3],
     pose: wp.array[wp.transform],
     shapes: Shapes,
     shape_radius: wp.array[wp.float32],
 ) -> Query:
-    """Query shape i; a hull is that of the model's shape ``hull[i]``."""
+    """Query shape i; a hull is that of the model's shape ``hull[i]``, or of its own corners where that is −1."""
     q = Query()
     q.shape.kind = kind[i]
     q.shape.size = size[i]
+    q.vertex = shapes.hull_vertex
     q.pose = pose[i]
     q.radius = wp.length(size[i])
     if kind[i] == CONVEX_HULL:
-        q.shape.first_vertex = shapes.shape_vertices[hull[i]][0]
-        q.shape.last_vertex = shapes.shape_vertices[hull[i]][1]
-        q.radius = shape_radius[hull[i]]
-    elif kind[i] == 2:
+        if hull[i] < 0:
+            q.vertex = corner
+            q.shape.first_vertex = corner_start[i]
+            q.shape.last_vertex = corner_start[i + 1]
+        else:
+            q.shape.first_vertex = shapes.shape_vertices[hull[i]][0]
+            q.shape.last_vertex = shapes.shape_vertices[hull[i]][1]
+            q.radius = shape_radius[hull[i]]
+    elif kind[i] == CAPSULE:
         q.radius = size[i][0] + size[i][1]
     return q
 
 
 @wp.func
-def query_box(q: Query, vertex: wp.array[wp.vec3], x: wp.transform, travel: wp.vec3, reach: float):
+def query_box(q: Query, x: wp.transform, travel: wp.vec3, reach: float):
     """Box about a query shape at pose ``x``, its travel and a reach."""
     low = wp.vec3()
     high = wp.vec3()
@@ -66,8 +75,8 @@ def query_box(q: Query, vertex: wp.array[wp.vec3], x: wp.transform, travel: wp.v
         d[axis] = 1.0
         local = wp.transpose(r) * d
         slack = around + 1.0e-6 * (wp.abs(t[axis]) + q.radius)
-        high[axis] = t[axis] + wp.dot(local, support(q.shape, vertex, local)) + slack
-        low[axis] = t[axis] + wp.dot(local, support(q.shape, vertex, -local)) - slack
+        high[axis] = t[axis] + wp.dot(local, support(q.shape, q.vertex, local)) + slack
+        low[axis] = t[axis] + wp.dot(local, support(q.shape, q.vertex, -local)) - slack
         high[axis] = high[axis] + wp.max(travel[axis], 0.0)
         low[axis] = low[axis] + wp.min(travel[axis], 0.0)
     return low, high
@@ -118,7 +127,6 @@ def advance(
     piece: Convex,
     vertex: wp.array[wp.vec3],
     q: Query,
-    hull_vertex: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
     piece_radius: float,
@@ -133,7 +141,7 @@ def advance(
     point = wp.vec3()
     for _step in range(MOST_ADVANCES):
         way, separation, on = piece_distance(
-            piece, vertex, q.shape, hull_vertex, r, t + d * at, piece_radius, q.radius, FAR
+            piece, vertex, q.shape, q.vertex, r, t + d * at, piece_radius, q.radius, FAR
         )
         point = on
         touches = separation <= TOUCH * q.radius + 1.0e-6 * piece_radius
@@ -156,7 +164,6 @@ def measure_piece(
     piece: Convex,
     vertex: wp.array[wp.vec3],
     q: Query,
-    hull_vertex: wp.array[wp.vec3],
     r: wp.mat33,
     t: wp.vec3,
     piece_radius: float,
@@ -168,19 +175,19 @@ def measure_piece(
     n = wp.vec3()
     point = wp.vec3()
     if swept != 0:
-        value, n, point = advance(piece, vertex, q, hull_vertex, r, t, piece_radius, d)
+        value, n, point = advance(piece, vertex, q, r, t, piece_radius, d)
     else:
         n, value, point = piece_distance(
-            piece, vertex, q.shape, hull_vertex, r, t, piece_radius, q.radius, q.limit
+            piece, vertex, q.shape, q.vertex, r, t, piece_radius, q.radius, q.limit
         )
     return value, n, point
 
 
 @wp.func
-def inner_point(q: Query, vertex: wp.array[wp.vec3]) -> wp.vec3:
+def inner_point(q: Query) -> wp.vec3:
     """A point of a query shape, in its frame: its middle, or a corner of a hull."""
     if q.shape.kind == CONVEX_HULL:
-        return vertex[q.shape.first_vertex]
+        return q.vertex[q.shape.first_vertex]
     return wp.vec3(0.0, 0.0, 0.0)
 
 
@@ -197,7 +204,7 @@ def measure_surface(
     piece.kind = TRIANGLE
     piece.last_vertex = 3
     reach = wp.where(swept != 0, 0.0, q.limit)
-    low, high = query_box(q, shapes.hull_vertex, x, d * wp.where(swept != 0, q.limit, 0.0), reach)
+    low, high = query_box(q, x, d * wp.where(swept != 0, q.limit, 0.0), reach)
     mesh = wp.mesh_get(shapes.shape_mesh[shape])
     query = wp.mesh_query_aabb(shapes.shape_mesh[shape], low, high)
     triangle = int(0)
@@ -206,16 +213,14 @@ def measure_surface(
         corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
         corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
         longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
-        v, n, p = measure_piece(piece, corner, q, shapes.hull_vertex, r, t - base, longest, d, swept)
+        v, n, p = measure_piece(piece, corner, q, r, t - base, longest, d, swept)
         if v < value:
             value = v
             normal = n
             point = p + base
     if shapes.shape_type[shape] == SDF:
         # A shape that is wholly inside touches no triangle.
-        depth, out, on = depth_inside(
-            shapes.shape_mesh[shape], wp.transform_point(x, inner_point(q, shapes.hull_vertex))
-        )
+        depth, out, on = depth_inside(shapes.shape_mesh[shape], wp.transform_point(x, inner_point(q)))
         if depth < 0.0 and swept != 0:
             value = 0.0
             normal = -d
@@ -240,9 +245,7 @@ def measure_spheres(shape: int, shapes: Shapes, q: Query, r: wp.mat33, t: wp.vec
         ball = shapes.sphere[k]
         base = wp.vec3(ball[0], ball[1], ball[2])
         piece.size = wp.vec3(ball[3], 0.0, 0.0)
-        v, n, p = measure_piece(
-            piece, shapes.hull_vertex, q, shapes.hull_vertex, r, t - base, ball[3], d, swept
-        )
+        v, n, p = measure_piece(piece, shapes.hull_vertex, q, r, t - base, ball[3], d, swept)
         if v < value:
             value = v
             normal = n
@@ -285,7 +288,7 @@ def measure_row(
             shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces
         )
         value, normal, point = measure_piece(
-            piece, shapes.hull_vertex, q, shapes.hull_vertex, r, t, shape_radius[shape], d, swept
+            piece, shapes.hull_vertex, q, r, t, shape_radius[shape], d, swept
         )
     on = wp.transform_get_translation(pose) + wp.quat_rotate(turn, wp.transform_point(local, point))
     return value, wp.quat_rotate(full, normal), on
@@ -304,6 +307,8 @@ def query_nearest(
     kind: wp.array[wp.int32],
     size: wp.array[wp.vec3],
     hull: wp.array[wp.int32],
+    corner_start: wp.array[wp.int32],
+    corner: wp.array[wp.vec3],
     pose: wp.array[wp.transform],
     direction: wp.array[wp.vec3],
     limit: wp.array[wp.float32],
@@ -317,7 +322,7 @@ def query_nearest(
     """One thread a query: the shape of least separation, or the first that a sweep meets."""
     i = wp.tid()
     e = environment[i]
-    q = read_query(i, kind, size, hull, pose, shapes, shape_radius)
+    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes, shape_radius)
     q.limit = limit[i]
     reach = limit[i]
     travel = wp.vec3()
@@ -338,7 +343,7 @@ def query_nearest(
             point = p
     root = wp.bvh_get_group_root(bvh, e)
     if root >= 0:
-        low, high = query_box(q, shapes.hull_vertex, q.pose, travel, reach)
+        low, high = query_box(q, q.pose, travel, reach)
         query = wp.bvh_query_aabb(bvh, low, high, root)
         j = int(0)
         while wp.bvh_query_next(query, j):
@@ -368,35 +373,41 @@ def query_overlaps(
     kind: wp.array[wp.int32],
     size: wp.array[wp.vec3],
     hull: wp.array[wp.int32],
+    corner_start: wp.array[wp.int32],
+    corner: wp.array[wp.vec3],
     pose: wp.array[wp.transform],
     # outputs
     count_out: wp.array[wp.int32],
     shape_out: wp.array2d[wp.int32],
     separation_out: wp.array2d[wp.float32],
     normal_out: wp.array2d[wp.vec3],
+    triangle_out: wp.array2d[wp.int32],
 ):
     """One thread a query: all shapes it overlaps, the deepest first."""
     i = wp.tid()
     e = environment[i]
-    q = read_query(i, kind, size, hull, pose, shapes, shape_radius)
+    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes, shape_radius)
     q.limit = 0.0
     count = int(0)
     for k in range(shape_out.shape[1]):
         shape_out[i, k] = -1
         separation_out[i, k] = wp.inf
+        triangle_out[i, k] = -1
     for k in range(plane_start[e], plane_start[e + 1]):
         v, n, _p = measure_row(plane_row[k], shapes, shape_radius, body_pose, q, 0)
         if v <= 0.0:
-            insert_hit(i, count, shapes.row_shape[plane_row[k]], v, n, shape_out, separation_out, normal_out)
+            shape = shapes.row_shape[plane_row[k]]
+            insert_hit(i, count, shape, v, n, -1, shape_out, separation_out, normal_out, triangle_out)
             count += 1
     root = wp.bvh_get_group_root(bvh, e)
     if root >= 0:
-        low, high = query_box(q, shapes.hull_vertex, q.pose, wp.vec3(), 0.0)
+        low, high = query_box(q, q.pose, wp.vec3(), 0.0)
         query = wp.bvh_query_aabb(bvh, low, high, root)
         j = int(0)
         while wp.bvh_query_next(query, j):
             v, n, _p = measure_row(row[j], shapes, shape_radius, body_pose, q, 0)
             if v <= 0.0:
-                insert_hit(i, count, shapes.row_shape[row[j]], v, n, shape_out, separation_out, normal_out)
+                shape = shapes.row_shape[row[j]]
+                insert_hit(i, count, shape, v, n, -1, shape_out, separation_out, normal_out, triangle_out)
                 count += 1
     count_out[i] = count
