@@ -117,8 +117,8 @@ def test_parameters_have_these_names_and_defaults(name: str, expected: str) -> N
 
 
 def test_arguments_of_queries_have_the_names_that_callers_use() -> None:
-    assert parameters(TensorPhysBackend.raycast_closest) == "origin, dir, distance, bothSides=True"
-    assert parameters(TensorPhysBackend.raycast_all) == "origin, dir, distance, reportFn"
+    assert parameters(TensorPhysBackend.raycast_closest) == "origin, dir, distance, bothSides=False"
+    assert parameters(TensorPhysBackend.raycast_all) == "origin, dir, distance, reportFn, bothSides=False"
     assert parameters(TensorPhysBackend.overlap_sphere) == "radius, pos, reportFn, anyHit=False"
     assert parameters(TensorPhysBackend.overlap_box) == "halfExtent, pos, rot, reportFn, anyHit=False"
     assert parameters(TensorPhysBackend.overlap_mesh) == "meshPath0, meshPath1, reportFn, anyHit=False"

@@ -13,7 +13,17 @@ from tensorphys_contact import ShapeType
 
 IDENTITY = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
 SIGNS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
-BOX_FACES = [[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6]]
+BOX_FACES = [
+    [0, 1, 3],
+    [0, 3, 2],
+    [4, 6, 7],
+    [4, 7, 5],
+    [0, 4, 5],
+    [0, 5, 1],
+    [2, 3, 7],
+    [2, 7, 6],
+    [0, 2, 6],
+]
 BOX_FACES += [[0, 6, 4], [1, 5, 7], [1, 7, 3]]
 
 
@@ -124,14 +134,20 @@ def test_a_closed_mesh_overlaps_what_lies_inside_and_an_open_one_does_not(device
     assert marks_of(hollow, world, device) == [0, 0, 0, 0]
     lid_off = tc.cook_mesh(mesh.vertices, mesh.triangles[:-2])
     inside_out = tc.cook_mesh(mesh.vertices, mesh.triangles[:, ::-1])
-    assert not tc.is_closed(lid_off) and not tc.is_closed(inside_out)
+    assert not tc.is_closed(lid_off) and tc.is_closed(inside_out)
+    assert marks_of(tc.create_mesh_query(inside_out, around, device=device), world, device) == [1, 1, 1, 0]
     assert marks_of(tc.create_mesh_query(lid_off, around, device=device), world, device) == [0, 0, 0, 0]
     model, tree, body = world
     with pytest.raises(tc.ArrayError, match="marks"):
         tc.mark_overlaps(model, tree, body, hollow, wp.zeros(2, dtype=wp.int32, device=device))
     with pytest.raises(tc.ShapeError, match="corner starts"):
         tc.create_query_shapes(
-            kind=[4], size=[[1, 0, 0]], pose=[IDENTITY], environment=[0], corner=[[0, 0, 0]], corner_start=[0, 2]
+            kind=[4],
+            size=[[1, 0, 0]],
+            pose=[IDENTITY],
+            environment=[0],
+            corner=[[0, 0, 0]],
+            corner_start=[0, 2],
         )
 
 

@@ -15,9 +15,9 @@ from tensorphys_backend.errors import (
     TimeStepError,
 )
 from tensorphys_backend.events import JointBreakEvent
+from tensorphys_backend.hits import OverlapHit, RayHit
 from tensorphys_backend.interface import PhysicsBackend
 from tensorphys_backend.paths import decode_path, encode_path
-from tensorphys_backend.queries import OverlapHit, RayHit
 from tensorphys_backend.rigid_body_handle import RigidBodyHandle
 from tensorphys_backend.schemas import CollisionSettings
 

@@ -143,7 +143,7 @@ class BodyCalls(PhysicsBackend):
 
     def _body(self, what: str, path: str) -> tuple[World, Body]:
         world = self.live.require(what)
-        if not self.stage.GetPrimAtPath(path):
+        if not self.stage.GetPrimAtPath(path) and path not in world.instances:
             raise PrimPathError(f"{what}: the stage has no prim {path}")
         return world, world.body(path)
 

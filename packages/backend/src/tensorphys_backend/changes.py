@@ -17,7 +17,7 @@ _GEOMETRIC = frozenset(
     ("size", "radius", "height", "axis", "extent", "points", "faceVertexIndices", "faceVertexCounts")
     + ("width", "length", "doubleSided", "orientation", "tetVertexIndices", "velocities")
 )
-_UNSEEN = frozenset(("extent", "doubleSided"))
+_UNSEEN = frozenset(("extent",))
 
 
 @dataclass

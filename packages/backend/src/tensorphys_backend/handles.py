@@ -88,9 +88,10 @@ class Handle(ABC):
         """Batch view of the one object."""
 
     def is_valid(self) -> bool:
-        """Whether the prim is on the stage and active."""
+        """Whether the prim is on the stage and active, or an instance that the simulation has."""
         prim = self._owner.stage.GetPrimAtPath(self.prim_path)
-        return bool(prim) and bool(prim.IsActive())
+        world = self._owner.live_world
+        return bool(prim.IsActive()) if prim else world is not None and self.prim_path in world.instances
 
     def is_physics_handle_valid(self) -> bool:
         """Whether the handle is bound to the simulation that plays."""

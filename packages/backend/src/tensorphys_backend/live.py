@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from pxr import Usd, UsdPhysics
 
+from tensorphys_backend.asking_colliders import AskingColliders
 from tensorphys_backend.carried import carry_state, is_same_layout, patch_parameters
 from tensorphys_backend.changes import PendingChanges, StageChanges
 from tensorphys_backend.cloth import ClothState
@@ -46,6 +47,7 @@ class LiveStage:
         self._reusable = True
         self._poses: StagePoses | None = None
         self._queries: SceneQueries | None = None
+        self._colliders: AskingColliders | None = None
         self._cloth: ClothState | None = None
 
     def require(self, what: str) -> World:
@@ -81,7 +83,7 @@ class LiveStage:
         # Edits that were written into a simulation are no part of what its reset goes back to.
         self._reusable = True
         self._poses = None if world is None else StagePoses(self.stage, world)
-        self._queries = self._cloth = None
+        self._queries = self._colliders = self._cloth = None
 
     def stop(self) -> None:
         """End the simulation; the stage shows what is authored."""
@@ -130,6 +132,18 @@ class LiveStage:
         if self._queries is None:
             self._queries = SceneQueries(world)
         return self._queries
+
+    @property
+    def colliders(self) -> AskingColliders:
+        """Colliders of the simulation that ask.
+
+        Raises:
+            NotPlayingError: It is stopped.
+        """
+        world = self.require("scene query")
+        if self._colliders is None:
+            self._colliders = AskingColliders(world)
+        return self._colliders
 
     @property
     def cloth(self) -> ClothState:
@@ -247,7 +261,7 @@ class LiveStage:
             self.build_count -= 1
             self._reusable = False
             new.close()
-            self._poses = StagePoses(self.stage, old)
+            self._poses, self._queries = StagePoses(self.stage, old), None
             return
         gone = set(old.rows.shape) - set(new.rows.shape)
         carry_state(

@@ -1,4 +1,4 @@
-"""Shapes of the stage that ask what they overlap, colliders or not."""
+"""Shapes of the stage that ask what they overlap and are no colliders."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pxr import Gf, Usd, UsdGeom
 
 from tensorphys_backend.errors import QueryError
 from tensorphys_backend.poses import rigid_pose
-from tensorphys_contact import ShapeType
+from tensorphys_contact import MeshError, ShapeType, TriangleMesh, cook_mesh
 
-__all__ = ["probe_of_prim"]
+__all__ = ["mesh_of_prim", "probe_of_prim"]
 
 _HALF_TURN = math.sqrt(0.5)
 # Quaternions w, x, y, z that turn +Z, along which round shapes stand, into an axis of the prim.
@@ -56,9 +56,49 @@ def probe_of_prim(prim: Usd.Prim, transform: Gf.Matrix4d) -> tuple[ShapeType, li
         if prim.IsA(schema):
             return _round(schema(prim), kind, scale, pose)
     raise QueryError(
-        f"{path}: overlaps are asked by colliders with convex shapes and by cubes, spheres, cylinders, capsules and cones; "
+        f"{path}: overlaps are asked by colliders and by meshes, cubes, spheres, cylinders, capsules and cones; "
         f"the prim is a {prim.GetTypeName() or 'prim without a type'}"
     )
+
+
+def mesh_of_prim(prim: Usd.Prim, transform: Gf.Matrix4d) -> tuple[TriangleMesh, Any]:
+    """Triangles of a mesh as it is authored, without subdivision, and where they stand.
+
+    Args:
+        prim: The mesh.
+        transform: Its world transform as it is now, with scale.
+
+    Returns:
+        The mesh with its scale, and its pose ``x y z qx qy qz qw``.
+
+    Raises:
+        QueryError: It is no mesh, has no triangles, or its arrays do not fit each other.
+    """
+    mesh = UsdGeom.Mesh(prim)
+    points, counts, corners = (attribute.Get() for attribute in (mesh.GetPointsAttr(), *_faces(mesh)))
+    if not points or not counts or not corners:
+        raise QueryError(f"{prim.GetPath()}: the mesh has no faces")
+    sizes, order = np.asarray(counts, np.int64), np.asarray(corners, np.int64)
+    if sizes.min() < 3 or sizes.sum() != len(order):
+        raise QueryError(f"{prim.GetPath()}: its face counts and indices do not fit each other")
+    front = np.array(transform * transform.RemoveScaleShear().GetInverse())[:3, :3]
+    try:
+        cooked = cook_mesh(np.asarray(points, float) @ front, _fans(sizes, order))
+    except MeshError as error:
+        raise QueryError(f"{prim.GetPath()}: {error}") from error
+    return cooked, rigid_pose(transform)
+
+
+def _faces(mesh: UsdGeom.Mesh) -> tuple[Usd.Attribute, Usd.Attribute]:
+    return mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()
+
+
+def _fans(sizes: Any, order: Any) -> Any:
+    """Triangles of polygons, each a fan about its first corner."""
+    start = np.cumsum(sizes) - sizes
+    fans = np.repeat(start, sizes - 2)
+    step = np.arange(len(fans)) - np.repeat(np.cumsum(sizes - 2) - (sizes - 2), sizes - 2)
+    return order[np.stack([fans, fans + step + 1, fans + step + 2], axis=1)]
 
 
 def _round(shape: Any, kind: ShapeType, scale: list[float], pose: Any) -> tuple[ShapeType, list[float], Any]:

@@ -4,68 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import warp as wp
+from pxr import UsdGeom
 
-from tensorphys_backend.errors import PrimPathError, QueryError
+from tensorphys_backend.errors import QueryError
+from tensorphys_backend.hits import HitNames, RayHit
 from tensorphys_backend.world import World, to_numpy
 from tensorphys_contact import (
+    MeshQuery,
+    QueryShapes,
     ShapeType,
     cast_rays,
     create_query_shapes,
     create_query_tree,
     create_ray_hit_lists,
     create_ray_hits,
-    find_overlaps,
+    mark_overlaps,
     update_query_tree,
 )
 
-# Those that may ask: the half space, surfaces, fields and sets of spheres may not.
-_CONVEX = tuple(kind for kind in ShapeType if ShapeType.SPHERE <= kind <= ShapeType.ELLIPSOID)
+__all__ = ["SceneQueries"]
 
-__all__ = ["OverlapHit", "RayHit", "SceneQueries"]
-
+_SURFACES = (ShapeType.TRIANGLE_MESH, ShapeType.HEIGHT_FIELD)
 ReportFunction = Callable[[Any], bool]
 FloatArray = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class OverlapHit:
-    """A shape that a query shape overlaps.
-
-    Attributes:
-        rigid_body: Prim path of its body; of the collider itself where it never moves.
-        collision: Prim path of its collider.
-    """
-
-    rigid_body: str
-    collision: str
-
-
-@dataclass(frozen=True)
-class RayHit(OverlapHit):
-    """A shape that a ray hits.
-
-    Attributes:
-        position: Point [m], world frame.
-        normal: Normal of the surface, world frame.
-        distance: Way along the ray [m].
-    """
-
-    position: tuple[float, float, float]
-    normal: tuple[float, float, float]
-    distance: float
 
 
 class SceneQueries:
     """Queries of one simulation; poses are those of the moment of the query.
 
-    Rays hit both sides of triangle meshes; a ray that starts in a solid shape hits it at distance 0. Deformables and
-    particles are not hit.
+    A ray that starts in a solid shape hits it at distance 0. Deformables and particles are no colliders, and not hit.
 
     Args:
         world: The simulation.
@@ -75,12 +47,14 @@ class SceneQueries:
         self._world = world
         simulation = world.simulation
         self._model, self._pose = simulation.contact_model, simulation.state.link_pose
+        self._names = HitNames(world)
         self._count = len(simulation.directory.shape_paths)
         self._tree: Any = create_query_tree(self._model, self._pose) if self._count else None
         self._built_at = simulation.step_count
+        self._one_sided: Any = None
 
     def closest(
-        self, origins: npt.ArrayLike, directions: npt.ArrayLike, distances: npt.ArrayLike
+        self, origins: npt.ArrayLike, directions: npt.ArrayLike, distances: npt.ArrayLike, both_sides: bool
     ) -> list[dict[str, Any]]:
         """Nearest hits of rays, in one launch.
 
@@ -88,6 +62,7 @@ class SceneQueries:
             origins: [m], shape [R, 3].
             directions: Shape [R, 3]; their length does not matter.
             distances: Longest distances [m], shape [R].
+            both_sides: Whether back sides of triangle meshes are hit.
 
         Returns:
             A dictionary a ray, see ``PhysicsBackend.raycast_closest``.
@@ -97,28 +72,32 @@ class SceneQueries:
         if not (self._count and count):
             return [{"hit": False} for _ in range(count)]
         hits = create_ray_hits(count, self._model.device)
-        self._cast(hits, origin, direction, longest)
+        self._cast(hits, origin, direction, longest, both_sides)
         shape, distance, normal, triangle = (
             array.numpy() for array in (hits.shape, hits.distance, hits.normal, hits.triangle)
         )
         position = origin + direction * np.where(shape >= 0, distance, 0.0)[:, None]
-        paths = self._world.simulation.directory.shape_paths
+        names = self._names
         return [
             {
                 "hit": True,
                 "position": _triple(position[ray]),
                 "normal": _triple(normal[ray]),
                 "distance": float(distance[ray]),
-                "collision": paths[found],
-                "rigidBody": self._world.owner_path(found),
+                "collision": names.collision(found),
+                "rigidBody": names.owner(found),
                 "faceIndex": int(triangle[ray]),
+                "material": names.material(found),
+                "protoIndex": names.instance(found),
             }
             if found >= 0
             else {"hit": False}
             for ray, found in enumerate(shape.tolist())
         ]
 
-    def all_hits(self, origin: Any, direction: Any, distance: float, report: ReportFunction) -> bool:
+    def all_hits(
+        self, origin: Any, direction: Any, distance: float, report: ReportFunction, both_sides: bool
+    ) -> bool:
         """Report the hit of a ray with each shape, nearest first, until ``report`` returns False.
 
         Returns:
@@ -128,17 +107,22 @@ class SceneQueries:
         if not self._count:
             return False
         hits = create_ray_hit_lists(1, self._count, self._model.device)
-        self._cast(hits, start, way, longest)
+        self._cast(hits, start, way, longest, both_sides)
         found = min(int(hits.count.numpy()[0]), self._count)
-        shape, length, normal = (array.numpy()[0] for array in (hits.shape, hits.distance, hits.normal))
+        shape, length, normal, triangle = (
+            array.numpy()[0] for array in (hits.shape, hits.distance, hits.normal, hits.triangle)
+        )
         for place in range(found):
             number, far = int(shape[place]), float(length[place])
             hit = RayHit(
-                rigid_body=self._world.owner_path(number),
-                collision=self._world.simulation.directory.shape_paths[number],
+                rigid_body=self._names.owner(number),
+                collision=self._names.collision(number),
+                proto_index=self._names.instance(number),
                 position=_triple(start[0] + way[0] * far),
                 normal=_triple(normal[place]),
                 distance=far,
+                face_index=int(triangle[place]),
+                material=self._names.material(number),
             )
             if not report(hit):
                 break
@@ -146,48 +130,34 @@ class SceneQueries:
 
     def overlaps(
         self,
-        kind: Sequence[int],
-        size: npt.ArrayLike,
-        pose: npt.ArrayLike,
+        asked: Sequence[QueryShapes | MeshQuery],
         report: ReportFunction | None,
         any_hit: bool,
-        hull: Sequence[int] | None = None,
+        own: Sequence[int] = (),
     ) -> int:
         """Report the shapes that any of some query shapes overlaps, each once.
 
         Args:
-            kind: :class:`tensorphys_contact.ShapeType` of each query shape.
-            size: Their sizes [m], shape [Q, 3].
-            pose: Their poses, xyzw, shape [Q, 7].
+            asked: Query shapes, in environment 0.
             report: Called with each :class:`OverlapHit` until it returns False; None to count alone.
             any_hit: Whether one hit is enough.
-            hull: Shape of the simulation whose hull is meant, of each query shape.
+            own: Shapes of the simulation that ask; they overlap themselves.
 
         Returns:
             Number of hits reported, or found where there is no ``report``.
         """
-        count = len(kind)
-        if not (self._count and count):
+        if not (self._count and asked):
             return 0
         self._follow()
-        device = self._model.device
-        shapes = create_query_shapes(
-            kind=kind, size=size, pose=pose, environment=[0] * count, hull=hull, device=device
-        )
-        hits = create_ray_hit_lists(count, self._count, device)
-        find_overlaps(self._model, self._tree, self._pose, shapes, hits)
-        number, found = hits.count.numpy(), hits.shape.numpy()
-        numbers = dict.fromkeys(
-            int(shape) for row in range(count) for shape in found[row, : min(int(number[row]), self._count)]
-        )
+        start = np.zeros(self._model.shape_count, np.int32)
+        start[list(own)] = 1
+        marks = wp.array(start, dtype=wp.int32, device=self._model.device)
+        for shapes in asked:
+            mark_overlaps(self._model, self._tree, self._pose, shapes, marks)
         told = 0
-        for shape in numbers:
+        for shape in np.flatnonzero(marks.numpy()).tolist():
             told += 1
-            if report is not None:
-                collision = self._world.simulation.directory.shape_paths[shape]
-                if not report(OverlapHit(self._world.owner_path(shape), collision)):
-                    break
-            if any_hit:
+            if (report is not None and not report(self._names.overlap(shape))) or any_hit:
                 break
         return told
 
@@ -195,7 +165,7 @@ class SceneQueries:
         """Report what a sphere overlaps; radius and centre in metres."""
         _positive("radius", radius)
         pose = [*_vector("pos", center), 0.0, 0.0, 0.0, 1.0]
-        return self.overlaps([ShapeType.SPHERE], [[radius, 0.0, 0.0]], [pose], report, any_hit)
+        return self.overlaps([self.shape(ShapeType.SPHERE, [radius, 0.0, 0.0], pose)], report, any_hit)
 
     def box(self, half: Any, center: Any, rotation: Any, report: ReportFunction | None, any_hit: bool) -> int:
         """Report what a box overlaps; half extents and centre in metres, rotation xyzw."""
@@ -206,44 +176,34 @@ class SceneQueries:
         if not (math.isfinite(length) and length > 0.0):
             raise QueryError(f"rot: expected a quaternion x y z w, given {turn.tolist()}")
         pose = [*_vector("pos", center), *(turn / length).tolist()]
-        return self.overlaps([ShapeType.BOX], [extent], [pose], report, any_hit)
+        return self.overlaps([self.shape(ShapeType.BOX, extent, pose)], report, any_hit)
 
-    def has_collider(self, path: str) -> bool:
-        """Whether a collider of the simulation has a path."""
-        return path in self._world.simulation.directory.shape_paths
-
-    def collider(self, path: str, report: ReportFunction | None, any_hit: bool) -> int:
-        """Report what the collider at a path overlaps, itself included.
-
-        Raises:
-            PrimPathError: No collider of the simulation is there.
-            QueryError: It is not made of convex shapes.
-        """
-        paths = self._world.simulation.directory.shape_paths
-        numbers = [shape for shape, other in enumerate(paths) if other == path]
-        if not numbers:
-            raise PrimPathError(f"{path}: no collider of the simulation has this path")
-        model = self._model
-        kinds, sizes = model.shape_type.numpy()[numbers], model.shape_size.numpy()[numbers]
-        if not np.isin(kinds, _CONVEX).all():
-            name = ShapeType(int(kinds[~np.isin(kinds, _CONVEX)][0])).name
-            raise QueryError(
-                f"{path}: overlaps are found for convex shapes, the collider is a {name}; give it a convex approximation"
-            )
-        local, body = model.local_pose.numpy()[numbers], model.shape_body.numpy()[numbers]
-        link = self._pose.numpy()
-        poses = [
-            _compose(link[int(owner)], own) if owner >= 0 else own
-            for own, owner in zip(local, body, strict=True)
-        ]
-        return self.overlaps(kinds.tolist(), sizes, np.asarray(poses), report, any_hit, hull=numbers)
+    def shape(self, kind: int, size: Sequence[float], pose: Any) -> QueryShapes:
+        """One query shape; size [m] as :class:`tensorphys_contact.ShapeType` has it, pose xyzw."""
+        return create_query_shapes(
+            kind=[kind], size=[size], pose=[pose], environment=[0], device=self._model.device
+        )
 
     def _follow(self) -> None:
         step = self._world.simulation.step_count
         update_query_tree(self._tree, self._model, self._pose, rebuild=step != self._built_at)
         self._built_at = step
 
-    def _cast(self, hits: Any, origin: FloatArray, direction: FloatArray, longest: FloatArray) -> None:
+    def _sides(self) -> Any:
+        """1 for each surface whose back side lets rays through: all that are not authored as double-sided."""
+        if self._one_sided is None:
+            kinds = self._model.shape_type.numpy()
+            flags = np.isin(kinds, _SURFACES).astype(np.int32)
+            for shape in np.flatnonzero(flags).tolist():
+                prim = self._world.stage.GetPrimAtPath(self._names.collision(shape))
+                if prim and prim.IsA(UsdGeom.Gprim) and UsdGeom.Gprim(prim).GetDoubleSidedAttr().Get():
+                    flags[shape] = 0
+            self._one_sided = wp.array(flags, dtype=wp.int32, device=self._model.device)
+        return self._one_sided
+
+    def _cast(
+        self, hits: Any, origin: FloatArray, direction: FloatArray, longest: FloatArray, both_sides: bool
+    ) -> None:
         self._follow()
         device, count = self._model.device, len(origin)
         cast_rays(
@@ -255,13 +215,14 @@ class SceneQueries:
             origin=wp.array(origin.astype(np.float32), dtype=wp.vec3, device=device),
             direction=wp.array(direction.astype(np.float32), dtype=wp.vec3, device=device),
             longest=wp.array(longest.astype(np.float32), dtype=wp.float32, device=device),
+            one_sided=None if both_sides else self._sides(),
         )
 
 
 def _rays(origins: Any, directions: Any, distances: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Checked rays with directions of length 1."""
-    origin, direction = (np.asarray([to_numpy(row) for row in rows], float) for rows in (origins, directions))
-    longest = np.asarray([float(value) for value in distances], float)
+    origin, direction = (_rows(rows) for rows in (origins, directions))
+    longest = _numbers(distances)
     count = len(longest)
     if count == 0:
         origin, direction = origin.reshape(-1, 3), direction.reshape(-1, 3)
@@ -279,6 +240,19 @@ def _rays(origins: Any, directions: Any, distances: Any) -> tuple[FloatArray, Fl
     return origin, direction / length[:, None], np.minimum(longest, np.finfo(np.float32).max)
 
 
+def _rows(rows: Any) -> FloatArray:
+    """Numbers of an array, or of a sequence of arrays of any library."""
+    if hasattr(rows, "detach") or isinstance(rows, np.ndarray):
+        return np.asarray(to_numpy(rows), float)
+    return np.asarray([to_numpy(row) for row in rows], float)
+
+
+def _numbers(values: Any) -> FloatArray:
+    if hasattr(values, "detach") or isinstance(values, np.ndarray):
+        return np.asarray(to_numpy(values), float).reshape(-1)
+    return np.asarray([float(value) for value in values], float)
+
+
 def _vector(name: str, value: Any) -> list[float]:
     vector = np.asarray(to_numpy(value), float).reshape(-1)
     if vector.shape != (3,) or not np.isfinite(vector).all():
@@ -293,9 +267,3 @@ def _positive(name: str, value: float) -> None:
 
 def _triple(row: Any) -> tuple[float, float, float]:
     return float(row[0]), float(row[1]), float(row[2])
-
-
-def _compose(outer: Any, inner: Any) -> Any:
-    """Pose of an inner frame, given in an outer one, both xyzw."""
-    a, b = wp.transform(*[float(x) for x in outer]), wp.transform(*[float(x) for x in inner])
-    return np.asarray(wp.transform_multiply(a, b), np.float32).reshape(7)

@@ -6,13 +6,16 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pxr import UsdGeom
+
 from tensorphys_backend.cloth import author_stiffness, authored_stiffness
 from tensorphys_backend.errors import ForeignEventError, PrimPathError
 from tensorphys_backend.events import JointBreakEvent
 from tensorphys_backend.interface import PhysicsBackend
 from tensorphys_backend.live import LiveStage
 from tensorphys_backend.paths import decode_path
-from tensorphys_backend.probes import probe_of_prim
+from tensorphys_backend.probes import mesh_of_prim, probe_of_prim
+from tensorphys_contact import create_mesh_query
 
 __all__ = ["SceneCalls"]
 
@@ -34,27 +37,30 @@ class SceneCalls(PhysicsBackend):
         origin: Any,
         dir: Any,  # noqa: A002
         distance: float,
-        bothSides: bool = True,
+        bothSides: bool = False,
     ) -> dict[str, Any]:
-        """Nearest hit of a ray; see ``PhysicsBackend``. A hit has ``faceIndex``, too: the triangle of a mesh, else -1.
+        """Nearest hit of a ray; see ``PhysicsBackend``.
+
+        A hit has three more fields: ``faceIndex``, the triangle of a mesh, else -1; ``material``, the path of the physics
+        material, empty where none is bound; ``protoIndex``, the instance of a point instancer, else 0xFFFFFFFF.
 
         Args:
             origin: Start [m].
             dir: Direction.
             distance: Longest distance [m].
-            bothSides: Taken for True: triangle meshes are hit from both sides.
+            bothSides: Whether the back sides of triangle meshes are hit, too; those of double-sided meshes always are.
 
         Raises:
             NotPlayingError: The simulation is stopped.
             QueryError: Numbers that are no ray.
         """
-        return self.raycast_closest_batch([origin], [dir], [distance])[0]
+        return self.live.queries.closest([origin], [dir], [distance], bothSides)[0]
 
     def raycast_closest_batch(
         self, origins: Sequence[Any], dirs: Sequence[Any], distances: Sequence[float]
     ) -> list[dict[str, Any]]:
         """Nearest hits of many rays in one launch; see ``PhysicsBackend`` and :meth:`raycast_closest`."""
-        return self.live.queries.closest(origins, dirs, distances)
+        return self.live.queries.closest(origins, dirs, distances, False)
 
     def raycast_all(
         self,
@@ -62,6 +68,7 @@ class SceneCalls(PhysicsBackend):
         dir: Any,  # noqa: A002
         distance: float,
         reportFn: ReportFunction,
+        bothSides: bool = False,
     ) -> bool:
         """Report the hit with each collider, nearest first, until ``reportFn`` returns False.
 
@@ -70,11 +77,12 @@ class SceneCalls(PhysicsBackend):
             dir: Direction.
             distance: Longest distance [m].
             reportFn: Called with a :class:`RayHit`.
+            bothSides: As of :meth:`raycast_closest`.
 
         Returns:
             Whether anything was hit.
         """
-        return self.live.queries.all_hits(origin, dir, distance, reportFn)
+        return self.live.queries.all_hits(origin, dir, distance, reportFn, bothSides)
 
     def overlap_sphere(
         self, radius: float, pos: Any, reportFn: ReportFunction | None, anyHit: bool = False
@@ -116,7 +124,9 @@ class SceneCalls(PhysicsBackend):
     def overlap_mesh(
         self, meshPath0: Any, meshPath1: Any, reportFn: ReportFunction | None, anyHit: bool = False
     ) -> int:
-        """Report what a collider overlaps by its convex parts, itself included, or a cube or round shape that is none.
+        """Report what a prim overlaps: a collider, itself included, or a mesh, cube or round shape that is none.
+
+        Meshes ask by their triangles and, where they are closed, by their inside.
 
         Args:
             meshPath0, meshPath1: Its path by :func:`tensorphys_backend.encode_path`; or the path and anything.
@@ -127,20 +137,25 @@ class SceneCalls(PhysicsBackend):
 
         Raises:
             PrimPathError: No prim of the stage is meant.
-            QueryError: It is neither a collider of convex shapes, nor a cube, sphere, cylinder, capsule or cone.
+            QueryError: It is none of these, or a plane, which is endless.
         """
-        queries = self.live.queries
+        live = self.live
+        queries, colliders = live.queries, live.colliders
         path = decode_path(self.stage, meshPath0, meshPath1)
-        if queries.has_collider(path):
-            return queries.collider(path, reportFn, anyHit)
-        transform = self.live.poses.world(path)
-        kind, size, pose = probe_of_prim(self.stage.GetPrimAtPath(path), transform)
-        return queries.overlaps([kind], [size], [pose], reportFn, anyHit)
+        if colliders.has(path):
+            asked, own = colliders.ask(path)
+            return queries.overlaps(asked, reportFn, anyHit, own)
+        transform, prim = live.poses.world(path), self.stage.GetPrimAtPath(path)
+        if prim.IsA(UsdGeom.Mesh):
+            mesh, pose = mesh_of_prim(prim, transform)
+            device = live.require("overlap_mesh").simulation.device
+            return queries.overlaps([create_mesh_query(mesh, pose, device=device)], reportFn, anyHit)
+        return queries.overlaps([queries.shape(*probe_of_prim(prim, transform))], reportFn, anyHit)
 
     def overlap_shape(
         self, meshPath0: Any, meshPath1: Any, reportFn: ReportFunction | None, anyHit: bool = False
     ) -> int:
-        """Report what a collider overlaps; the same as :meth:`overlap_mesh`."""
+        """Report what a prim overlaps; the same as :meth:`overlap_mesh`."""
         return self.overlap_mesh(meshPath0, meshPath1, reportFn, anyHit)
 
     def overlap_sphere_any(self, radius: float, pos: Any) -> bool:

@@ -50,6 +50,7 @@ class World:
         simulation: The simulation.
         baseline: Parameters and targets as they were built, by name.
         rows: Names of rows.
+        instances: Links that are no prims of the stage: instances of point instancers, and what is below them.
 
     Raises:
         StageError, BuildError: The stage cannot be simulated.
@@ -62,6 +63,9 @@ class World:
         self.frontend.check_simulation_device(context.device)
         self.simulation = build(stage, context)
         self.rows = name_rows(self.simulation)
+        # Asked for now: a prim that is removed later is no instance.
+        links = self.simulation.directory.link_paths
+        self.instances = frozenset(p for p in links if p.startswith("/") and not stage.GetPrimAtPath(p))
         self.baseline = as_built(self.simulation)
         self._core: Core = self._new_core()
         self._public: SimulationView | None = None
@@ -149,6 +153,23 @@ class World:
             if link < 0
             else self.simulation.directory.link_paths[link]
         )
+
+    def material_path(self, shape: int) -> str:
+        """Path of the physics material of a shape, empty where none is bound."""
+        return self._material_paths[shape]
+
+    @cached_property
+    def _material_paths(self) -> list[str]:
+        numbering = self.simulation.directory.numbering
+        scene, (prefix,) = numbering.scene, numbering.scene.environments.path
+        paths = []
+        for tables, rows, above in (
+            (scene.templates[0], numbering.plans[0].shape_row, prefix),
+            (scene.shared, numbering.shared_shape_row, ""),
+        ):
+            for material in tables.shapes.material[rows].tolist():
+                paths.append(above + tables.materials.path[material] if material >= 0 else "")
+        return paths
 
     def array(self, data: Any, shape: tuple[int, ...], *, host: bool = False) -> Any:
         """Numbers as a float32 array of the frontend.

@@ -36,10 +36,14 @@ class MeshQuery:
 
 
 def is_closed(mesh: TriangleMesh) -> bool:
-    """Whether a surface has no border and an inside: each edge joins two triangles that agree, and fronts look outward."""
+    """Whether a surface has no border: each edge joins two triangles that agree on their fronts."""
+    return bool((mesh.neighbour >= 0).all())
+
+
+def _volume(mesh: TriangleMesh) -> float:
+    """Volume that a closed surface encloses, negative where its fronts look inward."""
     corners = mesh.vertices[mesh.triangles] - mesh.center
-    volume = np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
-    return bool((mesh.neighbour >= 0).all() and volume > 0.0)
+    return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))) / 6.0
 
 
 def create_mesh_query(
@@ -51,7 +55,8 @@ def create_mesh_query(
         mesh: The mesh.
         pose: Its pose in the environment frame, ``x y z qx qy qz qw``.
         environment: Environment it asks in.
-        solid: Whether its inside asks as well, where it is closed; see :func:`is_closed`.
+        solid: Whether its inside asks as well, where it is closed; see :func:`is_closed`. Which side its fronts look to
+            does not matter.
         device: Warp device of the model.
     """
     count = len(mesh.triangles)
@@ -70,9 +75,10 @@ def create_mesh_query(
     )
     surface = None
     if solid and is_closed(mesh):
+        outward = mesh.triangles if _volume(mesh) > 0.0 else mesh.triangles[:, ::-1]
         surface = wp.Mesh(
             wp.array(mesh.vertices.astype(np.float32), dtype=wp.vec3, device=device),
-            wp.array(mesh.triangles.reshape(-1), dtype=wp.int32, device=device),
+            wp.array(outward.reshape(-1), dtype=wp.int32, device=device),
         )
     return MeshQuery(triangles, surface, placed, environment)
 
