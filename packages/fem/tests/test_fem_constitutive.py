@@ -160,6 +160,8 @@ def test_uniaxial_and_hydrostatic_closed_forms(law, strain) -> None:
         elif law is Elasticity.ST_VENANT_KIRCHHOFF:
             green = 0.5 * (stretches**2 - 1)
             principal = stretches * (2 * shear * green + bulk * green.sum())
+        elif law is Elasticity.NEO_HOOKEAN:
+            principal = shear * stretches + (bulk * (volume - 1) - shear) * volume / stretches
         else:
             alpha = 1 + 0.75 * shear / bulk
             square = (stretches**2).sum()

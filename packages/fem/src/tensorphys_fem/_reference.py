@@ -20,6 +20,8 @@ def law_moduli(youngs_modulus: float, poissons_ratio: float, law: Elasticity) ->
     bulk = youngs_modulus * poissons_ratio / ((1.0 + poissons_ratio) * (1.0 - 2.0 * poissons_ratio))
     if law is Elasticity.STABLE_NEO_HOOKEAN:
         return 4.0 * shear / 3.0, bulk + 5.0 * shear / 6.0
+    if law is Elasticity.NEO_HOOKEAN:
+        return shear, bulk + shear
     return shear, bulk
 
 
@@ -54,6 +56,11 @@ def energy(f: Array, law: Elasticity, shear: float, bulk: float) -> float:
             )
 
         return float(shifted(float(np.square(f).sum()), float(np.linalg.det(f))) - shifted(3.0, 1.0))
+    if law is Elasticity.NEO_HOOKEAN:
+        dilatation = np.linalg.det(f) - 1.0
+        return float(
+            0.5 * shear * (np.square(f).sum() - 3.0) + 0.5 * bulk * dilatation**2 - shear * dilatation
+        )
     strain = 0.5 * (f.T @ f - np.eye(3))
     return float(shear * np.square(strain).sum() + 0.5 * bulk * np.trace(strain) ** 2)
 
@@ -69,6 +76,8 @@ def stress(f: Array, law: Elasticity, shear: float, bulk: float) -> Array:
         return np.asarray(
             shear * (1.0 - 1.0 / (square + 1.0)) * f + bulk * (np.linalg.det(f) - alpha) * cofactor(f)
         )
+    if law is Elasticity.NEO_HOOKEAN:
+        return np.asarray(shear * f + (bulk * (np.linalg.det(f) - 1.0) - shear) * cofactor(f))
     strain = 0.5 * (f.T @ f - np.eye(3))
     return np.asarray(f @ (2.0 * shear * strain + bulk * np.trace(strain) * np.eye(3)))
 
@@ -79,6 +88,14 @@ def tangent(f: Array, law: Elasticity, shear: float, bulk: float) -> Array:
         _stress_change(f, direction.reshape(3, 3), law, shear, bulk).reshape(9) for direction in np.eye(9)
     ]
     return np.column_stack(columns)
+
+
+def _cofactor_change(f: Array, df: Array) -> Array:
+    change = np.zeros((3, 3))
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        change[:, i] = np.cross(df[:, j], f[:, k]) + np.cross(f[:, j], df[:, k])
+    return change
 
 
 def _stress_change(f: Array, df: Array, law: Elasticity, shear: float, bulk: float) -> Array:
@@ -99,15 +116,19 @@ def _stress_change(f: Array, df: Array, law: Elasticity, shear: float, bulk: flo
         alpha = 1.0 + 0.75 * shear / bulk
         square = np.square(f).sum()
         cof, volume = cofactor(f), np.linalg.det(f)
-        change = np.zeros((3, 3))
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            change[:, i] = np.cross(df[:, j], f[:, k]) + np.cross(f[:, j], df[:, k])
+        change = _cofactor_change(f, df)
         return np.asarray(
             shear * (1.0 - 1.0 / (square + 1.0)) * df
             + 2.0 * shear * np.sum(f * df) / (square + 1.0) ** 2 * f
             + bulk * np.sum(cof * df) * cof
             + bulk * (volume - alpha) * change
+        )
+    if law is Elasticity.NEO_HOOKEAN:
+        cof, dilatation = cofactor(f), np.linalg.det(f) - 1.0
+        return np.asarray(
+            shear * df
+            + bulk * np.sum(cof * df) * cof
+            + (bulk * dilatation - shear) * _cofactor_change(f, df)
         )
     strain = 0.5 * (f.T @ f - np.eye(3))
     strain_change = 0.5 * (df.T @ f + f.T @ df)

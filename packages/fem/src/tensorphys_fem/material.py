@@ -22,6 +22,9 @@ class Elasticity(enum.IntEnum):
     """[Smith, de Goes & Kim 2018], with the Lamé constants that agree with linear elasticity at small strain."""
     ST_VENANT_KIRCHHOFF = 2
     """ψ = μ ‖E‖² + λ/2 tr(E)²; for comparisons, it collapses under large compression."""
+    NEO_HOOKEAN = 3
+    """ψ = μ/2 (‖F‖² − 3) − μ (J − 1) + λ/2 (J − 1)² [Smith, de Goes & Kim 2018, eq. 13], without the logarithm that
+    gives a force to an element that is a point; for comparisons with solvers that have this law."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ derivative at F̄, which keeps momenta and gives way in energy.
 
 import warp as wp
 
-from tensorphys_fem._kernels.structs import COROTATIONAL, STABLE_NEO_HOOKEAN
+from tensorphys_fem._kernels.structs import COROTATIONAL, NEO_HOOKEAN, STABLE_NEO_HOOKEAN
 
 wp.set_module_options({"enable_backward": False})
 
@@ -78,6 +78,8 @@ def lame(youngs: wp.float64, poisson: wp.float64, law: int) -> wp.vec2d:
     if law == STABLE_NEO_HOOKEAN:
         bulk = bulk + shear * wp.float64(5.0) / _SIX
         shear = shear * _FOUR / _THREE
+    elif law == NEO_HOOKEAN:
+        bulk = bulk + shear
     return wp.vec2d(shear, bulk)
 
 
@@ -91,7 +93,7 @@ def patch_fraction(poisson: wp.float64) -> wp.float64:
 @wp.func
 def dilatation(f: wp.mat33d, law: int) -> wp.float64:
     """Scalar whose square times λ / 2 is the volumetric energy: tr U − 3, det F − 1 or tr E."""
-    if law == STABLE_NEO_HOOKEAN:
+    if law == STABLE_NEO_HOOKEAN or law == NEO_HOOKEAN:
         return wp.determinant(f) - _ONE
     if law == COROTATIONAL:
         return wp.ddot(rotation_of(f), f) - _THREE
@@ -114,6 +116,8 @@ def stress_damped(f: wp.mat33d, law: int, shear: wp.float64, pressure: wp.float6
     if law == STABLE_NEO_HOOKEAN:
         factor = _ONE - _ONE / (wp.ddot(f, f) + _ONE)
         return shear * factor * f + (pressure - _THREE_QUARTERS * shear) * cofactor(f)
+    if law == NEO_HOOKEAN:
+        return shear * f + (pressure - shear) * cofactor(f)
     strain = _HALF * (wp.transpose(f) * f - identity3())
     return f * (_TWO * shear * strain + pressure * identity3())
 
@@ -183,6 +187,8 @@ def stress_conserving(
     if law == STABLE_NEO_HOOKEAN:
         factor = _ONE - _log_ratio(wp.ddot(f0, f0) + _ONE, wp.ddot(f1, f1) + _ONE)
         return shear * factor * middle + (pressure - _THREE_QUARTERS * shear) * _determinant_gradient(f0, f1)
+    if law == NEO_HOOKEAN:
+        return shear * middle + (pressure - shear) * _determinant_gradient(f0, f1)
     mean = _HALF * (wp.transpose(f0) * f0 + wp.transpose(f1) * f1)
     return middle * (shear * (mean - identity3()) + pressure * identity3())
 
@@ -208,5 +214,7 @@ def energy_density(f: wp.mat33d, law: int, shear: wp.float64, bulk: wp.float64) 
     if law == STABLE_NEO_HOOKEAN:
         deviatoric = _HALF * shear * (square - _THREE - wp.log((square + _ONE) / _FOUR))
         return deviatoric - _THREE_QUARTERS * shear * s + volumetric
+    if law == NEO_HOOKEAN:
+        return shear * (_HALF * (square - _THREE) - s) + volumetric
     strain = _HALF * (wp.transpose(f) * f - identity3())
     return shear * wp.ddot(strain, strain) + volumetric

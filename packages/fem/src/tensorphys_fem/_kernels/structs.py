@@ -10,6 +10,7 @@ HINGE = wp.constant(2)
 # Laws, the values of `material.Elasticity`.
 COROTATIONAL = wp.constant(0)
 STABLE_NEO_HOOKEAN = wp.constant(1)
+NEO_HOOKEAN = wp.constant(3)
 
 # Schemes, the values of `body.Scheme`.
 DAMPED = wp.constant(0)

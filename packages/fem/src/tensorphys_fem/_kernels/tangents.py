@@ -22,6 +22,7 @@ from tensorphys_fem._kernels.structs import (
     CONSERVING,
     COROTATIONAL,
     HINGE,
+    NEO_HOOKEAN,
     STABLE_NEO_HOOKEAN,
     TET,
     Materials,
@@ -84,13 +85,14 @@ def corotational_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: floa
 
 
 @wp.func
-def neo_hookean_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: float) -> Modes:
+def neo_hookean_modes(sigma: wp.vec3, shear: float, bulk: float, pressure: float, part: float) -> Modes:
+    """Of both Neo-Hookean laws; `part` is 1 with the logarithm and 0 without it."""
     modes = Modes()
     first = wp.dot(sigma, sigma) + 1.0
-    factor = shear * (1.0 - 1.0 / first)
-    total = pressure - 0.75 * shear
+    factor = shear * (1.0 - part / first)
+    total = pressure - (1.0 - 0.25 * part) * shear
     cof = wp.vec3(sigma[1] * sigma[2], sigma[0] * sigma[2], sigma[0] * sigma[1])
-    block = (2.0 * shear / (first * first)) * wp.outer(sigma, sigma) + bulk * wp.outer(cof, cof)
+    block = (2.0 * part * shear / (first * first)) * wp.outer(sigma, sigma) + bulk * wp.outer(cof, cof)
     block += wp.diag(wp.vec3(factor, factor, factor))
     s = total * sigma
     modes.stretch = _positive(block + wp.mat33(0.0, s[2], s[1], s[2], 0.0, s[0], s[1], s[0], 0.0))
@@ -174,7 +176,9 @@ def _solid_modes(
     if law == COROTATIONAL:
         modes = corotational_modes(sigma, shear, bulk, pressure)
     elif law == STABLE_NEO_HOOKEAN:
-        modes = neo_hookean_modes(sigma, shear, bulk, pressure)
+        modes = neo_hookean_modes(sigma, shear, bulk, pressure, 1.0)
+    elif law == NEO_HOOKEAN:
+        modes = neo_hookean_modes(sigma, shear, bulk, pressure, 0.0)
     else:
         modes = kirchhoff_modes(sigma, shear, bulk, pressure)
     return modes

@@ -3,7 +3,7 @@
 import warp as wp
 
 from tensorphys_fem._kernels.constitutive import dilatation, stress_conserving, stress_damped
-from tensorphys_fem._kernels.structs import COROTATIONAL, STABLE_NEO_HOOKEAN
+from tensorphys_fem._kernels.structs import COROTATIONAL, NEO_HOOKEAN, STABLE_NEO_HOOKEAN
 from tensorphys_fem._kernels.tangents import (
     Modes,
     corotational_modes,
@@ -53,7 +53,9 @@ def tangent(
     if law == COROTATIONAL:
         modes = corotational_modes(sigma, float(shear), float(bulk), pressure)
     elif law == STABLE_NEO_HOOKEAN:
-        modes = neo_hookean_modes(sigma, float(shear), float(bulk), pressure)
+        modes = neo_hookean_modes(sigma, float(shear), float(bulk), pressure, 1.0)
+    elif law == NEO_HOOKEAN:
+        modes = neo_hookean_modes(sigma, float(shear), float(bulk), pressure, 0.0)
     else:
         modes = kirchhoff_modes(sigma, float(shear), float(bulk), pressure)
     modes.symmetric = wp.max(modes.symmetric, wp.vec3())
