@@ -43,7 +43,7 @@ class ParallelSolve:
     def solve(self, control: FemControl, limits: structs.Limits) -> None:
         """Solve from the present increments."""
         if not self.device.is_cuda or self.device.is_capturing:
-            self._run(control.loads(), limits)
+            self.run(control.loads(), limits)
             return
         key = (id(control), id(limits))
         if key not in self._graphs:
@@ -51,11 +51,11 @@ class ParallelSolve:
                 wp.load_module(module, device=self.device, block_dim=self.lanes)
             # The caller's stream may be the legacy default stream (torch's), which cannot be captured.
             with wp.ScopedStream(wp.Stream(self.device)), wp.ScopedCapture(self.device) as capture:
-                self._run(control.loads(), limits)
+                self.run(control.loads(), limits)
             self._graphs[key] = (capture.graph, control)
         wp.capture_launch(self._graphs[key][0])
 
-    def _run(self, loads: structs.Loads, limits: structs.Limits) -> None:
+    def run(self, loads: structs.Loads, limits: structs.Limits) -> None:
         self._loads, self._limits = loads, limits
         self._launch(chunks.start_bodies, self.model.body_count, [1], [self.work, self.sums])
         self._groups(chunks.momenta, self.model.chunk_count, [self.model.mesh, self.work], [self.sums])
