@@ -143,9 +143,7 @@ class Peer:
         import newton
 
         one = grid_builder(SCENES[scene.name][1])
-        one.particle_mass[:] = [
-            0.0 if f else float(m) for f, m in zip(scene.fixed, scene.mass, strict=True)
-        ]
+        one.particle_mass[:] = [0.0 if f else float(m) for f, m in zip(scene.fixed, scene.mass, strict=True)]
         one.color()
         builder = one
         if scene.count > 1:
@@ -265,7 +263,7 @@ def profile(ours: Ours, steps: int = 3) -> None:
     """Print the time of each kernel in a step, launched one by one."""
     parallel = ours.solver._parallel
     if parallel is not None:
-        parallel.solve = parallel.run  # type: ignore[method-assign]
+        parallel.solve = lambda control, limits: parallel.run(control.loads(), limits)  # type: ignore[method-assign]
     ours.step()
     wp.timing_begin(cuda_filter=wp.TIMING_KERNEL | wp.TIMING_MEMCPY | wp.TIMING_MEMSET)
     for _ in range(steps):
@@ -276,7 +274,9 @@ def profile(ours: Ours, steps: int = 3) -> None:
         totals[record.name][1] += 1.0 / steps
     for name, (elapsed, launches) in sorted(totals.items(), key=lambda item: -item[1][0]):
         print(f"    {1e3 * elapsed:9.1f} µs {launches:6.1f} x  {name}", flush=True)
-    print(f"    {1e3 * sum(t for t, _ in totals.values()):9.1f} µs, {sum(n for _, n in totals.values()):.0f} launches")
+    print(
+        f"    {1e3 * sum(t for t, _ in totals.values()):9.1f} µs, {sum(n for _, n in totals.values()):.0f} launches"
+    )
 
 
 def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -302,7 +302,9 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
     print(name, "VBD residual", _shown(row["peer_residual"]), flush=True)
     row["ours"] = [compare(scene, states, residual, t, options) for t in TOLERANCES]
     reached = [
-        r for r in row["ours"] if all(a <= b for a, b in zip(r["residual"], row["peer_residual"], strict=True))
+        r
+        for r in row["ours"]
+        if all(a <= b for a, b in zip(r["residual"], row["peer_residual"], strict=True))
     ]
     if reached:
         best = min(reached, key=lambda r: r["us"])
@@ -314,7 +316,11 @@ def measure(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def compare(
-    scene: Scene, states: list[tuple[Array, Array]], residual: Residual, tolerance: float, options: argparse.Namespace
+    scene: Scene,
+    states: list[tuple[Array, Array]],
+    residual: Residual,
+    tolerance: float,
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     """Residual and time of this package at a tolerance."""
     ours = Ours(scene, options.device, tolerance, options.path)
@@ -331,7 +337,13 @@ def compare(
     )
     if options.profile and tolerance == options.profile_tolerance:
         profile(ours)
-    return {"tolerance": tolerance, "residual": found, "us": taken, "newton": float(newton), "linear": float(linear)}
+    return {
+        "tolerance": tolerance,
+        "residual": found,
+        "us": taken,
+        "newton": float(newton),
+        "linear": float(linear),
+    }
 
 
 def _shown(values: list[float]) -> str:

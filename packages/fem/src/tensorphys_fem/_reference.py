@@ -126,9 +126,7 @@ def _stress_change(f: Array, df: Array, law: Elasticity, shear: float, bulk: flo
     if law is Elasticity.NEO_HOOKEAN:
         cof, dilatation = cofactor(f), np.linalg.det(f) - 1.0
         return np.asarray(
-            shear * df
-            + bulk * np.sum(cof * df) * cof
-            + (bulk * dilatation - shear) * _cofactor_change(f, df)
+            shear * df + bulk * np.sum(cof * df) * cof + (bulk * dilatation - shear) * _cofactor_change(f, df)
         )
     strain = 0.5 * (f.T @ f - np.eye(3))
     strain_change = 0.5 * (df.T @ f + f.T @ df)

@@ -23,6 +23,21 @@ def launch_means(model: FemModel, work: structs.Work, part: float) -> None:
     )
 
 
+def launch_energy_gains(model: FemModel, work: structs.Work) -> None:
+    """Energies at the end of the step less those at its start."""
+    if model.nodal_dilatation:
+        launch_energies(model, work, part=1.0, kept=0.0, sign=1.0)
+        launch_energies(model, work, part=0.0, kept=1.0, sign=-1.0)
+        return
+    wp.launch(
+        kernels.write_energy_gains,
+        dim=model.element_count,
+        inputs=[model.mesh, model.materials],
+        outputs=[work],
+        device=model.device,
+    )
+
+
 def launch_energies(model: FemModel, work: structs.Work, *, part: float, kept: float, sign: float) -> None:
     """``kept`` times the energies that are there plus ``sign`` times those at a part of the step."""
     patches = int(model.nodal_dilatation)

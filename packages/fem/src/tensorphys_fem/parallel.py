@@ -7,12 +7,15 @@ from typing import Any
 
 import warp as wp
 
-from tensorphys_fem._kernels import chunks, gradients, structs
+from tensorphys_fem._kernels import chunks, gradients, structs, whole
 from tensorphys_fem.control import FemControl
+from tensorphys_fem.energies import launch_energy_gains
 from tensorphys_fem.model import FemModel
+from tensorphys_fem.state import FemState
 
-# Conjugate gradients between two looks at who is done; even, as the sums alternate between two rows.
-_BLOCK = 8
+# Conjugate gradients between two looks at who is done; even, as the sums alternate between two rows. The first look
+# comes early, for steps that inertia rules.
+_FIRST_BLOCK, _BLOCK = 4, 8
 
 
 class ParallelSolve:
@@ -30,15 +33,34 @@ class ParallelSolve:
         chunk_count, bodies = model.chunk_count, model.body_count
         for name in ("norm", "load", "rounding", "slope", "reached", "pq"):
             setattr(sums, name, wp.zeros(chunk_count, dtype=wp.float64, device=self.device))
-        sums.momentum = wp.zeros(chunk_count, dtype=wp.vec4d, device=self.device)
+        for name, columns in (("motion", 16), ("ending", 17), ("closing", 7)):
+            setattr(sums, name, wp.zeros((columns, chunk_count), dtype=wp.float64, device=self.device))
         sums.rz = wp.zeros((2, chunk_count), dtype=wp.float64, device=self.device)
         for name in ("scale", "goal", "wanted", "length"):
             setattr(sums, name, wp.zeros(bodies, dtype=wp.float64, device=self.device))
-        for name in ("attempt", "iteration", "active", "linear_active", "search_active"):
+        for name in ("searches", "attempt", "iteration", "active", "linear_active", "search_active"):
             setattr(sums, name, wp.zeros(bodies, dtype=wp.int32, device=self.device))
         self._flags = [wp.zeros(1, dtype=wp.int32, device=self.device) for _ in range(3)]
         self._views = [] if self.device.is_cuda else [flag.numpy() for flag in self._flags]
         self._graphs: dict[tuple[int, int], tuple[wp.Graph, FemControl]] = {}
+
+    def begin(self, *, static: bool) -> None:
+        """Schemes, and the rigid motion that a step starts from."""
+        model, work, sums = self.model, self.work, self.sums
+        self._groups(whole.motion_parts, model.chunk_count, [model.mesh, work], [sums])
+        inputs = [model.mesh, model.materials, sums, int(static)]
+        self._groups(whole.guess_motions, model.chunk_count, inputs, [work])
+
+    def finish(self, state: FemState, control: FemControl) -> None:
+        """Balance momenta, bound the energy of the damped scheme, write the state."""
+        model, work, sums, patches = self.model, self.work, self.sums, int(self.model.nodal_dilatation)
+        mesh, materials, loads, count = model.mesh, model.materials, control.loads(), model.chunk_count
+        self._groups(whole.end_parts, count, [mesh, materials, loads], [work, sums])
+        self._groups(whole.balance, count, [mesh, materials, sums], [work])
+        launch_energy_gains(model, work)
+        self._groups(whole.energy_parts, count, [mesh, loads, patches, work], [sums])
+        outputs = [work, state.position, state.velocity, state.positions, state.velocities]
+        self._groups(whole.finish_chunks, count, [mesh, sums], outputs)
 
     def solve(self, control: FemControl, limits: structs.Limits) -> None:
         """Solve from the present increments."""
@@ -56,12 +78,13 @@ class ParallelSolve:
         wp.capture_launch(self._graphs[key][0])
 
     def run(self, loads: structs.Loads, limits: structs.Limits) -> None:
+        """Launch the iterations one by one; in a capture, record them."""
         self._loads, self._limits = loads, limits
         self._launch(chunks.start_bodies, self.model.body_count, [1], [self.work, self.sums])
-        self._groups(chunks.momenta, self.model.chunk_count, [self.model.mesh, self.work], [self.sums])
         if limits.patches:
             self._smooth(self.work.increment, before=1)
         self._residual(self.work.increment)
+        self._newton_step()
         self._loop(0, self.sums.active, self._newton_step)
         mesh = self.model.mesh
         self._groups(chunks.replace_schemes, self.model.body_count, [mesh], [self.work, self.sums])
@@ -78,10 +101,11 @@ class ParallelSolve:
         self._launch(chunks.rows, model.node_count, [mesh, materials, patches, sums], [work])
         self._judge(ended=0)
         self._groups(gradients.start, model.chunk_count, [mesh], [work, sums])
+        self._linear_block(_FIRST_BLOCK)
         self._loop(1, sums.linear_active, self._linear_block)
         self._groups(chunks.slopes, model.chunk_count, [mesh, work], [sums])
         self._search_step()
-        self._loop(2, sums.search_active, self._search_step, budget=self._limits.search_iterations)
+        self._loop(2, sums.search_active, self._search_step)
         self._launch(chunks.accept, model.node_count, [mesh, sums], [work])
         self._judge(ended=1)
 
@@ -96,19 +120,24 @@ class ParallelSolve:
         model, work, sums = self.model, self.work, self.sums
         self._launch(chunks.trials, model.node_count, [model.mesh, sums], [work])
         self._residual(work.trial)
-        self._groups(chunks.judge_search, model.body_count, [model.mesh], [sums])
+        self._groups(chunks.judge_search, model.body_count, [model.mesh, self._limits], [sums])
 
-    def _linear_block(self) -> None:
+    def _linear_block(self, iterations: int = _BLOCK) -> None:
         model, work, sums = self.model, self.work, self.sums
         mesh, materials, patches = model.mesh, model.materials, self._limits.patches
-        for parity in (0, 1) * (_BLOCK // 2):
-            if patches:
-                self._launch(gradients.patch_changes, model.node_count, [mesh, sums], [work])
-                self._launch(gradients.stress_changes, model.element_count, [mesh, materials, sums], [work])
-                self._launch(gradients.mean_stress_changes, model.node_count, [mesh, sums], [work])
+        for parity in (0, 1) * (iterations // 2):
+            if not patches:
+                before, following = (work.p_odd, work.p) if parity == 0 else (work.p, work.p_odd)
+                outputs = [work, sums, following]
+                self._groups(gradients.product_ahead, model.chunk_count, [mesh, parity, before], outputs)
+                self._groups(gradients.advance, model.chunk_count, [mesh, parity, following], [work, sums])
+                continue
+            self._launch(gradients.patch_changes, model.node_count, [mesh, sums], [work])
+            self._launch(gradients.stress_changes, model.element_count, [mesh, materials, sums], [work])
+            self._launch(gradients.mean_stress_changes, model.node_count, [mesh, sums], [work])
             inputs = [mesh, materials, patches, parity]
             self._groups(gradients.product, model.chunk_count, inputs, [work, sums])
-            self._groups(gradients.advance, model.chunk_count, [mesh, parity], [work, sums])
+            self._groups(gradients.advance, model.chunk_count, [mesh, parity, work.p], [work, sums])
             self._groups(gradients.direction, model.chunk_count, [mesh, parity], [work, sums])
         self._groups(gradients.judge, model.body_count, [mesh, self._limits], [work, sums])
 
@@ -151,19 +180,14 @@ class ParallelSolve:
         flags: wp.array,
         body: Callable[[], None],
         *,
-        budget: int | None = None,
         once: bool = False,
     ) -> None:
-        """Run a part while a flag of a body is set; with a budget, at most so often; or once if one is set."""
+        """Run a part while a flag of a body is set, or once if one is set."""
         flag = self._flags[level]
         self._groups(chunks.any_set, 1, [flags], [flag])
         if self.device.is_cuda:
             if once:
                 wp.capture_if(flag, on_true=body)
-            elif budget is not None:
-                for _ in range(budget):
-                    wp.capture_if(flag, on_true=body)
-                    self._groups(chunks.any_set, 1, [flags], [flag])
             else:
 
                 def repeat() -> None:
@@ -173,10 +197,8 @@ class ParallelSolve:
                 wp.capture_while(flag, while_body=repeat)
             return
         view = self._views[level]
-        count = 0
-        while view[0] and (budget is None or count < budget):
+        while view[0]:
             body()
-            count += 1
             if once:
                 return
             self._groups(chunks.any_set, 1, [flags], [flag])

@@ -9,7 +9,7 @@ import warp as wp
 
 from tensorphys_fem._kernels import finish, fused, steps, structs
 from tensorphys_fem.control import FemControl
-from tensorphys_fem.energies import launch_energies
+from tensorphys_fem.energies import launch_energy_gains
 from tensorphys_fem.errors import ModelError, SettingsError
 from tensorphys_fem.model import FemModel
 from tensorphys_fem.parallel import ParallelSolve
@@ -136,6 +136,9 @@ class FemSolver:
 
     def finish(self, state: FemState, control: FemControl) -> None:
         """Make momenta exact, see to it that the damped scheme gains no energy, and write the state."""
+        if self._parallel is not None:
+            self._parallel.finish(state, control)
+            return
         mesh, materials = self.model.mesh, self.model.materials
         wp.launch(
             steps.take_counterforces,
@@ -145,8 +148,7 @@ class FemSolver:
             device=self.device,
             block_dim=self.lanes,
         )
-        launch_energies(self.model, self.work, part=1.0, kept=0.0, sign=1.0)
-        launch_energies(self.model, self.work, part=0.0, kept=1.0, sign=-1.0)
+        launch_energy_gains(self.model, self.work)
         wp.launch(
             finish.finish_bodies,
             dim=self.model.body_count * self.lanes,
@@ -176,6 +178,9 @@ class FemSolver:
             device=self.device,
             block_dim=self.lanes,
         )
+        if self._parallel is not None:
+            self._parallel.begin(static=static)
+            return
         wp.launch(
             steps.begin_bodies,
             dim=self.model.body_count * self.lanes,
@@ -216,7 +221,7 @@ def _allocate_work(model: FemModel) -> structs.Work:
     nodes = {
         **dict.fromkeys(("start", "start_velocity", "increment", "trial", "residual", "anchor"), wp.vec3d),
         "contact_force": wp.vec3d,
-        **dict.fromkeys(("x", "r", "z", "p", "q", "reaction"), wp.vec3),
+        **dict.fromkeys(("x", "r", "z", "p", "q", "p_odd", "reaction"), wp.vec3),
         "driven": wp.int32,
         "spring": wp.vec2d,
         "inverse_diagonal": wp.mat33,

@@ -14,7 +14,7 @@ from tensorphys_fem._kernels.elements import (
     write_smooth_stress,
 )
 from tensorphys_fem._kernels.fused import FIRST_PART, ROUNDING, shorter_step, step_accepted
-from tensorphys_fem._kernels.lanes import barrier, group_sum, group_sum3, lane, lane_count
+from tensorphys_fem._kernels.lanes import barrier, group_sum, lane, lane_count
 from tensorphys_fem._kernels.linear import write_row
 from tensorphys_fem._kernels.nodes import matrix_norm, node_load, node_residual
 from tensorphys_fem._kernels.patches import patch_mean, patch_mean_matrix
@@ -35,6 +35,7 @@ from tensorphys_fem._kernels.structs import (
     Work,
 )
 from tensorphys_fem._kernels.tangents import write_element_tangent
+from tensorphys_fem._kernels.whole import mean_start_velocity
 
 wp.set_module_options({"enable_backward": False})
 
@@ -204,36 +205,6 @@ def rows(
 
 
 @wp.kernel
-def momenta(
-    mesh: Mesh,
-    work: Work,
-    # outputs
-    sums_inout: Sums,
-):
-    chunk = wp.tid() / lane_count()
-    mass = _ZERO
-    momentum = wp.vec3d()
-    for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
-        mass += mesh.node_mass[i]
-        momentum += mesh.node_mass[i] * work.start_velocity[i]
-    mass = group_sum(mass)
-    momentum = group_sum3(momentum)
-    if lane() == 0:
-        sums_inout.momentum[chunk] = wp.vec4d(momentum[0], momentum[1], momentum[2], mass)
-
-
-@wp.func
-def _mean_velocity(mesh: Mesh, sums: Sums, body: int) -> wp.vec3d:
-    momentum = wp.vec3d()
-    mass = _ZERO
-    for c in range(mesh.body_chunk[body] + lane(), mesh.body_chunk[body + 1], lane_count()):
-        part = sums.momentum[c]
-        momentum += wp.vec3d(part[0], part[1], part[2])
-        mass += part[3]
-    return group_sum3(momentum) / group_sum(mass)
-
-
-@wp.kernel
 def norms(
     mesh: Mesh,
     materials: Materials,
@@ -253,7 +224,7 @@ def norms(
     first = sums_inout.attempt[body] == 0
     mean = wp.vec3d()
     if first:
-        mean = _mean_velocity(mesh, sums_inout, body)
+        mean = mean_start_velocity(mesh, sums_inout, body)
     for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
         inverse = work.inverse_diagonal[i]
         total += matrix_norm(inverse, work.residual[i])
@@ -312,6 +283,7 @@ def judge(
         sums_inout.active[body] = going
         sums_inout.linear_active[body] = going
         sums_inout.search_active[body] = going
+        sums_inout.searches[body] = 0
 
 
 @wp.kernel
@@ -347,6 +319,7 @@ def trials(
 @wp.kernel
 def judge_search(
     mesh: Mesh,
+    limits: Limits,
     # outputs
     sums_inout: Sums,
 ):
@@ -356,7 +329,9 @@ def judge_search(
     slope = body_total(mesh, sums_inout.slope, body)
     reached = body_total(mesh, sums_inout.reached, body)
     if lane() == 0:
-        if step_accepted(slope, reached):
+        tried = sums_inout.searches[body]
+        sums_inout.searches[body] = tried + 1
+        if step_accepted(slope, reached) or tried >= limits.search_iterations:
             sums_inout.search_active[body] = 0
         else:
             sums_inout.length[body] = shorter_step(sums_inout.length[body], slope, reached)

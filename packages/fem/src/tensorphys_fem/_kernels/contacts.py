@@ -73,6 +73,15 @@ def contact_tangent(work: Work, node: int) -> wp.mat33:
 
 
 @wp.func
+def row_counterforce(work: Work, node: int) -> wp.vec3d:
+    """Contact force of a node as it is handed over at the end, for the balance of momentum."""
+    total = wp.vec3d(work.rows.counterforce[node])
+    for c in range(work.rows.count[node]):
+        total += wp.vec3d(work.rows.force[node, c])
+    return total
+
+
+@wp.func
 def write_row_forces(work_inout: Work, node: int):
     """Keep the forces of the increment that a solve came to."""
     total = wp.vec3d(work_inout.rows.counterforce[node])

@@ -115,6 +115,21 @@ def write_energies(
 
 
 @wp.kernel
+def write_energy_gains(
+    mesh: Mesh,
+    materials: Materials,
+    # outputs
+    work_inout: Work,
+):
+    """What the energy of each element gains over the step, where nothing is averaged."""
+    e = wp.tid()
+    if work_inout.scheme[mesh.element_body[e]] != CONSERVING:
+        before = _element_energy(mesh, materials, work_inout, _ZERO, 0, e)
+        after = _element_energy(mesh, materials, work_inout, wp.float64(1.0), 0, e)
+        work_inout.energy_gain[e] = after - before
+
+
+@wp.kernel
 def write_patch_energies(
     mesh: Mesh,
     materials: Materials,

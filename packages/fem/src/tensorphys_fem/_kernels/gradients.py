@@ -4,7 +4,7 @@ import warp as wp
 
 from tensorphys_fem._kernels.chunks import leave
 from tensorphys_fem._kernels.lanes import group_sum, lane, lane_count
-from tensorphys_fem._kernels.linear import row_product
+from tensorphys_fem._kernels.linear import row_product, row_product_ahead
 from tensorphys_fem._kernels.patches import write_mean_stress_change, write_patch_change, write_stress_change
 from tensorphys_fem._kernels.structs import TET, Limits, Materials, Mesh, Sums, Work
 
@@ -46,6 +46,8 @@ def start(
         work_inout.x[i] = wp.vec3()
         work_inout.r[i] = r
         work_inout.p[i] = z
+        work_inout.z[i] = z
+        work_inout.p_odd[i] = wp.vec3()
         total += wp.float64(wp.dot(r, z))
     _leave_rz(sums_inout, 0, chunk, total)
 
@@ -113,9 +115,41 @@ def product(
 
 
 @wp.kernel
+def product_ahead(
+    mesh: Mesh,
+    parity: wp.int32,
+    before: wp.array[wp.vec3],
+    # outputs
+    work_inout: Work,
+    sums_inout: Sums,
+    following_out: wp.array[wp.vec3],
+):
+    """p = z + β p and q = A p in one, and the parts of p · q. `before` holds p, `following_out` takes the new one."""
+    chunk = wp.tid() / lane_count()
+    body = mesh.chunk_body[chunk]
+    if sums_inout.linear_active[body] == 0:
+        return
+    rz = _rz(mesh, sums_inout, parity, body)
+    if rz <= sums_inout.wanted[body]:
+        return
+    beta = float(0.0)
+    if sums_inout.iteration[body] > 0:
+        beta = float(rz / _rz(mesh, sums_inout, 1 - parity, body))
+    total = _ZERO
+    for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
+        p = work_inout.z[i] + beta * before[i]
+        q = row_product_ahead(mesh, work_inout, before, beta, i)
+        following_out[i] = p
+        work_inout.q[i] = q
+        total += wp.float64(wp.dot(p, q))
+    leave(sums_inout.pq, chunk, total)
+
+
+@wp.kernel
 def advance(
     mesh: Mesh,
     parity: wp.int32,
+    p: wp.array[wp.vec3],
     # outputs
     work_inout: Work,
     sums_inout: Sums,
@@ -137,7 +171,7 @@ def advance(
     total = _ZERO
     for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
         if going:
-            work_inout.x[i] = work_inout.x[i] + alpha * work_inout.p[i]
+            work_inout.x[i] = work_inout.x[i] + alpha * p[i]
             r = work_inout.r[i] - alpha * work_inout.q[i]
             z = work_inout.inverse_diagonal[i] * r
             work_inout.r[i] = r

@@ -73,6 +73,16 @@ def write_row(mesh: Mesh, materials: Materials, work_inout: Work, patches: int, 
 
 
 @wp.func
+def row_product_ahead(mesh: Mesh, work: Work, before: wp.array[wp.vec3], beta: float, node: int) -> wp.vec3:
+    """One row of the matrix times z + β p, without waiting until that is written."""
+    total = wp.vec3()
+    for k in range(mesh.row_start[node], mesh.row_start[node + 1]):
+        j = mesh.column[k]
+        total += work.block[k] * (work.z[j] + beta * before[j])
+    return total
+
+
+@wp.func
 def row_product(
     mesh: Mesh, materials: Materials, work: Work, vector: wp.array[wp.vec3], patches: int, node: int
 ) -> wp.vec3:

@@ -55,7 +55,7 @@ def solve_spin(inertia: wp.mat33d, moment: wp.vec3d) -> wp.vec3d:
 
 
 @wp.func
-def _turned(spin: wp.vec3d, r: wp.vec3d) -> wp.vec3d:
+def turned(spin: wp.vec3d, r: wp.vec3d) -> wp.vec3d:
     """Change of r by a turn of the angle |spin| about spin."""
     angle = wp.length(spin)
     first = _ONE
@@ -86,5 +86,5 @@ def guess_motion(mesh: Mesh, work_inout: Work, body: int):
         if work_inout.driven[i] == 0:
             r = work_inout.start[i] - center
             rest = work_inout.start_velocity[i] - wp.cross(spin, r)
-            work_inout.increment[i] = h * rest + _turned(h * spin, r)
+            work_inout.increment[i] = h * rest + turned(h * spin, r)
     barrier()

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from tensorphys_fem._kernels.contacts import write_row_forces
+from tensorphys_fem._kernels.contacts import row_counterforce, write_row_forces
 from tensorphys_fem._kernels.finish import end_velocity
 from tensorphys_fem._kernels.lanes import lane, lane_count
 from tensorphys_fem._kernels.nodes import begin_node
@@ -69,7 +69,4 @@ def take_counterforces(
 ):
     """Contact forces as they are handed over at the end, for the balance of momentum."""
     node = wp.tid()
-    total = wp.vec3d(work_inout.rows.counterforce[node])
-    for c in range(work_inout.rows.count[node]):
-        total += wp.vec3d(work_inout.rows.force[node, c])
-    work_inout.contact_force[node] = total
+    work_inout.contact_force[node] = row_counterforce(work_inout, node)
