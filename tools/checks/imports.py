@@ -28,7 +28,7 @@ RESTRICTED: dict[str, dict[str, str]] = {
     "mujoco": {},
     "mujoco_warp": {},
     "pinocchio": {},
-    "gymnasium": {},
+    "gymnasium": {"assets": LAZY},
     "example_robot_data": {},
     "urdf_usd_converter": {},
     "mujoco_usd_converter": {},

@@ -1,0 +1,7 @@
+"""Vectorised environments over assets, with Gymnasium's interface; they need PyTorch."""
+
+from tensorphys_assets.environments.ant import AntEnv
+from tensorphys_assets.environments.cartpole import CartpoleEnv
+from tensorphys_assets.environments.vector import VectorEnvironment
+
+__all__ = ["AntEnv", "CartpoleEnv", "VectorEnvironment"]
