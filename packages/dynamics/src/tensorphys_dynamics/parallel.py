@@ -8,14 +8,25 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tensorphys_dynamics._kernels import coloring, joints_parallel, sweep_grid, sweep_parallel
+from tensorphys_dynamics._kernels import (
+    activity,
+    coloring,
+    joints_parallel,
+    sweep_flow,
+    sweep_grid,
+    sweep_parallel,
+)
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
+from tensorphys_dynamics._kernels.body_words import WORDS
 from tensorphys_dynamics._kernels.coloring import Manifolds
+from tensorphys_dynamics._kernels.heads import Heads
 from tensorphys_dynamics._kernels.newton import NewtonData
+from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model, has_bounded_impulses
 from tensorphys_dynamics.state import State
 
+Form = Literal["serial", "colors", "grid", "flow"]
 LARGE = 256
 """Articulations that move from which on the contacts of an environment are solved in parallel."""
 ROUNDS = 16
@@ -30,6 +41,7 @@ _BLOCK = 256
 _MOST_THREADS = 1 << 17
 # Blocks of a launch over all colours: one for so many bodies, at most one a multiprocessor.
 _BODIES_PER_BLOCK = 150
+_BODIES_PER_FLOW = 16
 
 
 def large_environments(model: Model, threshold: int) -> npt.NDArray[np.int32]:
@@ -47,7 +59,8 @@ class ParallelSweep:
     on the CPU, on CUDA all threads with barriers between the colours. Elsewhere each colour of each pass is a launch on CUDA.
 
     Attributes:
-        form: "grid" for that one launch, "serial" for one thread a pass, "colors" for a launch a colour.
+        form: "grid" for that one launch, "flow" for a launch a pass whose manifolds wait for each other, on CUDA alone,
+            "serial" for one thread a pass, "colors" for a launch a colour.
         manifolds: Colouring of the last step; `totals` counts manifolds, colours, and manifolds without a colour.
         color_start, color_order: Manifolds sorted by colour, and where each colour starts.
     """
@@ -60,7 +73,7 @@ class ParallelSweep:
         joints: JointModel,
         large: npt.NDArray[np.int32],
         *,
-        form: Literal["serial", "colors", "grid"] | None = None,
+        form: Form | None = None,
         blocks: int | None = None,
     ) -> None:
         """Allocate the colouring.
@@ -72,10 +85,15 @@ class ParallelSweep:
             joints: Joints beside the trees.
             large: 1 for the environments that are solved here.
             form: See `form`; default "grid", or what else the device takes.
-            blocks: Blocks of a launch with barriers; default by the number of bodies.
+            blocks: Blocks of a launch of the forms "grid" and "flow"; default by the number of bodies.
+
+        Raises:
+            ModelError: If manifolds shall wait for each other on a CPU.
         """
         self._model, self._state, self._contact, self._joints = model, state, contact, joints
         device = model.device
+        if form == "flow" and device.is_cpu:
+            raise ModelError("form='flow' needs a CUDA device")
         slots = contact.body0.shape[0]
         self._slots = slots
         inside = large[model.articulation_environment.numpy()] == 1
@@ -85,7 +103,8 @@ class ParallelSweep:
         special = contact.patch_radius.shape[0] > 0 or has_bounded_impulses(model)
         general: Literal["serial", "colors"] = "colors" if device.is_cuda else "serial"
         best = general if self._dofs or joints.block_count or special else "grid"
-        self.form: Literal["serial", "colors", "grid"] = form or best
+        self.form: Form = form or best
+        self._packs = self.form in ("grid", "flow")
         moving = inside & (velocities > 0)
         self._nodes = int(moving.sum())
         self._threads = min(slots, _MOST_THREADS) if device.is_cuda or self.form == "colors" else 1
@@ -107,21 +126,29 @@ class ParallelSweep:
         starts = np.searchsorted(home, np.arange(model.environment_count))
         f.node_start = wp.array(starts.astype(np.int32), dtype=wp.int32, device=device)
         f.large = wp.array(large, dtype=wp.int32, device=device)
-        f.totals, f.flags = zeros(3, wp.int32), zeros(2, wp.int32)
+        f.totals, f.flags = zeros(4, wp.int32), zeros(2, wp.int32)
+        for name, dtype in (("pace", wp.vec4), ("part", wp.int32), ("parts", wp.int32)):
+            setattr(f, name, zeros(slots, dtype))
+        f.push, f.active = zeros(self._nodes, wp.float32), zeros(self._nodes, wp.int64)
+        f.articulation = wp.array(np.flatnonzero(moving), dtype=wp.int32, device=device)
         self.manifolds = f
         self._key = zeros(2 * slots, wp.int32)
         self.color_order = zeros(2 * slots, wp.int32)
         self.color_start = zeros(coloring.COLORS + 2, wp.int32)
+        self._order, self._start = zeros(slots, wp.int32), zeros(coloring.COLORS + 2, wp.int32)
         self._scratch = NewtonData()
         self._scratch.start = zeros(slots, wp.vec3)
         self._scratch.target = zeros(slots, wp.float32)
-        d = sweep_grid.Heads()
-        places = slots if self.form == "grid" else 0
-        for name in ("slots", "end0", "end1"):
+        d = Heads()
+        places = slots if self._packs else 0
+        for name in ("slots", "end0", "end1", "turns"):
             setattr(d, name, zeros(places, wp.vec4i))
         d.packed = zeros(int(sweep_grid.PACKED) * places, wp.vec4)
         self._heads = d
         self._barrier = zeros(4, wp.int32)
+        self._words = zeros(self._nodes * int(WORDS) if self.form == "flow" else 0, wp.int64)
+        flowing = min(-(-self._nodes // _BODIES_PER_FLOW), getattr(device, "sm_count", 1))
+        self._flowing = blocks or flowing
         self._launched = self._turn = 0
 
     def color(self, scratch: Scratch) -> int:
@@ -149,10 +176,20 @@ class ParallelSweep:
         wp.utils.radix_sort_pairs(self._key, self.color_order, self._slots, end_bit=_KEY_BITS)
         keys = self._key[: self._slots]
         self._launch(coloring.find_starts, coloring.COLORS + 2, [keys], [self.color_start, f])
-        if self.form == "grid":
-            inputs = [m.tables, k, scratch, f, self.color_order]
-            self._launch(sweep_grid.write_heads, self._slots, inputs, [self._heads])
         return self._launched
+
+    def _select(self, scratch: Scratch, rows: ContactRows, timing: list[Any]) -> None:
+        """List the manifolds that take part in a substep."""
+        m, k, f = self._model, self._contact, self.manifolds
+        threads = self._threads
+        self._launch(activity.clear_nodes, self._nodes, [], [f])
+        inputs = [m.tables, m.data, k, scratch, rows, *timing, threads]
+        self._launch(activity.pace_manifolds, threads, inputs, [f])
+        self._launch(activity.mark_active, threads, [self.color_order, *timing, threads], [f])
+        wp.utils.array_scan(f.part, f.parts, inclusive=True)
+        listing = max(threads, int(coloring.COLORS) + 2)
+        inputs = [m.tables, k, scratch, self.color_order, self.color_start, listing]
+        self._launch(activity.list_active, listing, inputs, [f, self._heads, self._order, self._start])
 
     def sweep(
         self,
@@ -176,8 +213,10 @@ class ParallelSweep:
         m, k, large = self._model, self._contact, self.manifolds.large
         articulations = m.articulation_count
         state = self._state.data
-        if self.form == "grid":
+        self._select(scratch, rows, timing)
+        if self._packs:
             self._pack(1)
+        self._exchange(sweep_flow.load_bodies)
         self._visit(sweep_parallel.WARM)
         if self._dofs:
             inputs = [m.tables, m.data, large, *timing]
@@ -186,22 +225,25 @@ class ParallelSweep:
         for biased in (1, 0):
             self._pass_joints(biased)
             if biased:
+                self._exchange(sweep_flow.unload_bodies)
                 self._rebound()
+                self._exchange(sweep_flow.load_bodies)
             first = 1 if biased else velocity_passes
-            if self.form == "grid":
+            if self._packs:
                 self._visit_bodies(sweep_parallel.SOLVE, first, first + REPEATS, biased)
-            for turn in range(first + REPEATS if self.form != "grid" else 0):
+            for turn in range(0 if self._packs else first + REPEATS):
                 self._turn += 1
                 self._visit(sweep_parallel.SOLVE, again=int(turn >= first), biased=biased)
                 if self._dofs:
                     inputs = [m.tables, m.data, large, *timing, biased]
                     self._launch(sweep_parallel.pass_dofs, articulations, inputs, [state, scratch])
                 self._pass_joints(biased)
+            self._exchange(sweep_flow.unload_bodies)
             if biased:
                 self._launch(sweep_parallel.keep_drift, articulations, [m.tables, large], [scratch])
                 inputs = [m.tables, k, large, bounce_threshold, *timing]
                 self._launch(sweep_parallel.move_contacts, self._slots, inputs, [scratch, rows])
-                if self.form == "grid":
+                if self._packs:
                     self._pack(0)
         self._launch(sweep_parallel.add_loads, self._slots, [k, large], [scratch, rows])
         if self._dofs:
@@ -221,13 +263,23 @@ class ParallelSweep:
         inputs = [self._model.data, self._contact, rows, *timing, biased, self.manifolds.large]
         self._launch(sweep_grid.pack_contacts, self._slots, inputs, [self._heads])
 
+    def _exchange(self, kernel: Any) -> None:
+        """Carry velocities to where manifolds wait for them, or back."""
+        if self.form != "flow":
+            return
+        shared = [self._model.tables, self._passing[0], self.manifolds, self._words]
+        if kernel is sweep_flow.unload_bodies:
+            shared = [shared[0], shared[3], shared[1], shared[2]]
+        # with the block of the passes the module is compiled once
+        self._launch(kernel, self._words.size, shared, [], block_dim=int(sweep_flow.FLOW_BLOCK))
+
     def _rebound(self) -> None:
-        if self.form != "grid" or self._model.device.is_cpu:
+        if not self._packs or self._model.device.is_cpu:
             for _ in range(REBOUND_ROUNDS):
                 self._visit(sweep_parallel.REBOUND)
             return
         scratch, rows, timing, bounce_threshold = self._passing
-        inputs = [self._model.tables, self._contact, self.manifolds, self.color_start, self.color_order]
+        inputs = [self._model.tables, self._contact, self.manifolds, self._start, self._order]
         inputs += [bounce_threshold, *timing, REBOUND_ROUNDS]
         outputs = [self._barrier, scratch, rows, self._scratch]
         block = int(sweep_grid.BLOCK)
@@ -241,8 +293,15 @@ class ParallelSweep:
         rest = [bounce_threshold, *timing, int(kind), self._turn + 1, passes, turns, biased]
         if m.device.is_cpu:
             self._launch(sweep_grid.sweep_alone, 1, [*shared, *rest], [scratch, rows])
+        elif self.form == "flow":
+            block = int(sweep_flow.FLOW_BLOCK)
+            for turn in range(turns):
+                given = [m.data, self.manifolds, self._heads, bounce_threshold, *timing, int(kind)]
+                given += [self._turn + 1 + turn, int(turn >= passes), biased]
+                outputs = [self._barrier, self._words, rows]
+                self._launch(sweep_flow.flow_bodies, self._flowing * block, given, outputs, block_dim=block)
         else:
-            inputs = [*shared, self.color_start, *rest]
+            inputs = [*shared, self._start, *rest]
             outputs = [self._barrier, scratch, rows]
             block = int(sweep_grid.BLOCK)
             self._launch(sweep_grid.sweep_bodies, self._blocks * block, inputs, outputs, block_dim=block)
@@ -251,12 +310,12 @@ class ParallelSweep:
 
     def _visit(self, kind: int, *, again: int = 0, biased: int = 1) -> None:
         """Visit all manifolds once, colour by colour."""
-        if self.form == "grid" and kind != sweep_parallel.REBOUND:
+        if self._packs and kind != sweep_parallel.REBOUND:
             self._visit_bodies(kind, 1, 1, biased)
             return
         scratch, rows, timing, bounce_threshold = self._passing
         m = self._model
-        shared = [m.tables, m.data, self._contact, self.color_start, self.color_order, bounce_threshold]
+        shared = [m.tables, m.data, self._contact, self._start, self._order, bounce_threshold]
         shared += [*timing, int(kind), self._turn, again, biased]
         outputs = [scratch, rows, self._scratch, self.manifolds]
         launched = _LAUNCHED if self.form == "colors" else 0

@@ -37,7 +37,15 @@ class Manifolds:
     mask: wp.array[wp.int64]  # by node: colours in use
     degree: wp.array[wp.int32]  # by node: uncoloured manifolds
     stamp: wp.array[wp.int32]  # by node: turn until which its contacts are repeated
-    totals: wp.array[wp.int32]  # manifolds, colours in use, manifolds without a colour
+    articulation: wp.array[wp.int32]  # by node
+    push: wp.array[wp.float32]  # by node: greatest speed of a body that may push it in this substep
+    active: wp.array[wp.int64]  # by node: colours of its manifolds that take part in this substep
+    pace: wp.array[wp.vec4]  # speeds of both ends, gap, and 1 where an impulse acts, see `activity`
+    part: wp.array[wp.int32]  # by place in the order of colours: 1 if the manifold takes part in this substep
+    parts: wp.array[wp.int32]  # by place: those up to it
+    totals: wp.array[
+        wp.int32
+    ]  # manifolds, colours in use, manifolds without a colour, and those that take part in this substep
     flags: wp.array[
         wp.int32
     ]  # latest turn in which contacts are to be solved again; 1 where any contact rebounds

@@ -25,8 +25,9 @@ from tensorphys_dynamics._kernels.grid_barrier import (
     wait_for_all,
     wait_for_lanes,
 )
+from tensorphys_dynamics._kernels.heads import Heads
 from tensorphys_dynamics._kernels.newton import NewtonData
-from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT, moving_end
+from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
 from tensorphys_dynamics._kernels.sweep import friction
 from tensorphys_dynamics._kernels.sweep_parallel import (
     SOLVE,
@@ -49,18 +50,6 @@ BLOCK = wp.constant(512)
 WORKERS = wp.constant(480)
 PACKED = wp.constant(4)
 """Quadruples of constants a contact, see `pack_contacts`."""
-
-
-@wp.struct
-class Heads:
-    """What a pass reads of manifolds, sorted by colour, and of contacts."""
-
-    slots: wp.array[
-        wp.vec4i
-    ]  # by place in the order of colours: first slot, slot behind the last, nodes of the ends
-    end0: wp.array[wp.vec4i]  # see `rows.moving_end`, the environment instead of the articulation
-    end1: wp.array[wp.vec4i]
-    packed: wp.array[wp.vec4]  # four a slot, see `pack_contacts`
 
 
 @wp.struct
@@ -97,29 +86,6 @@ class Progress:
     change: wp.float32
     largest: wp.float32
     speed: wp.float32
-
-
-@wp.kernel
-def write_heads(
-    t: Tables,
-    k: ContactData,
-    w: Scratch,
-    f: Manifolds,
-    order: wp.array[wp.int32],
-    # outputs
-    heads_out: Heads,
-):
-    """One place in the order of colours."""
-    place = wp.tid()
-    if place >= f.totals[0]:
-        return
-    i = order[place]
-    slot = f.first[i]
-    heads_out.slots[place] = wp.vec4i(slot, f.last[i], f.end0[i], f.end1[i])
-    end0 = moving_end(t, w, k.body0[slot])
-    end0[3] = k.environment[slot]
-    heads_out.end0[place] = end0
-    heads_out.end1[place] = moving_end(t, w, k.body1[slot])
 
 
 @wp.kernel
@@ -402,7 +368,7 @@ def sweep_alone(
     for turn in range(turns):
         v = turn_of(turn, first_turn, passes, visit)
         if v.again == 0 or f.flags[0] >= v.turn:
-            for place in range(f.totals[0]):
+            for place in range(f.totals[3]):
                 solve_alone(t, m, w, r, f, d, place, v)
 
 
