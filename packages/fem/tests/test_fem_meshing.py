@@ -81,7 +81,7 @@ def test_messages_of_voxels() -> None:
 
 def test_embedded_surface_follows_its_body(make_scene, device) -> None:
     vertices, triangles = _sphere(8)
-    result = tf.voxel_mesh(vertices, triangles, resolution=4)
+    result = tf.voxel_mesh(vertices, triangles, resolution=4, device=device)
     scene = make_scene(
         [tf.Body(tf.box_mesh((1, 1, 1), 1.0)), tf.Body(result.mesh, position=(3, 0, 0))], device=device
     )

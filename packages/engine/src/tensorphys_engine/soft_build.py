@@ -22,18 +22,19 @@ _BODY_KINDS = (SoftKind.VOLUME_BODY, SoftKind.SURFACE_BODY)
 _SAME_SHAPE = 1.0e-6
 
 
-def soft_bodies(numbering: Numbering, findings: Findings) -> list[SoftBody]:
+def soft_bodies(numbering: Numbering, findings: Findings, device: Any = None) -> list[SoftBody]:
     """Deformables of a scene, environment by environment.
 
     Args:
         numbering: Flat numbers.
         findings: Takes what is left out or changed.
+        device: Warp device that meshes are made on; default: the CPU.
 
     Raises:
         BuildError: A mesh or material that cannot be simulated; the message names the prim.
     """
     scene = numbering.scene
-    builders = [_Template(numbering, t, findings) for t in range(len(scene.templates))]
+    builders = [_Template(numbering, t, findings, device) for t in range(len(scene.templates))]
     template = scene.environments.template
     seen = dict.fromkeys(range(len(builders)), 0)
     result: list[SoftBody] = []
@@ -48,8 +49,9 @@ def soft_bodies(numbering: Numbering, findings: Findings) -> list[SoftBody]:
 class _Template:
     """Deformables of one template; meshes are cooked once where their shape is equal."""
 
-    def __init__(self, numbering: Numbering, index: int, findings: Findings) -> None:
+    def __init__(self, numbering: Numbering, index: int, findings: Findings, device: Any) -> None:
         scene = numbering.scene
+        self._device = device
         self._template = scene.templates[index]
         self._prims = self._template.soft_prims
         self._shared = scene.shared.soft_prims
@@ -185,7 +187,7 @@ class _Template:
         if elements.shape[1] == 4:
             return TetMesh.from_arrays(points, elements), 1.0
         if int(self._prims.kind[row]) == SoftKind.VOLUME_BODY:
-            voxels = voxel_mesh(points, elements, resolution=self._resolution(row))
+            voxels = voxel_mesh(points, elements, resolution=self._resolution(row), device=self._device)
             return voxels.mesh, voxels.fill
         return ShellMesh.from_arrays(points, elements), 1.0
 

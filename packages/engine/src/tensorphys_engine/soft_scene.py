@@ -37,7 +37,7 @@ def scene_soft(built: BuiltScene, link_pose: Any, findings: Findings) -> SoftBod
     Raises:
         BuildError: A mesh or material that cannot be simulated; the message names the prim.
     """
-    bodies = soft_bodies(built.numbering, findings)
+    bodies = soft_bodies(built.numbering, findings, built.model.device)
     if not bodies:
         return None
     model = built.model

@@ -53,7 +53,12 @@ def box_mesh(cells: tuple[int, int, int], cell_size: Any, *, origin: Any = (0.0,
 
 
 def voxel_mesh(
-    vertices: Any, triangles: Any, *, resolution: int = 10, cell_size: float | None = None
+    vertices: Any,
+    triangles: Any,
+    *,
+    resolution: int = 10,
+    cell_size: float | None = None,
+    device: Any = None,
 ) -> VoxelMesh:
     """Fill a surface with cells: all that are inside of it or that it passes through.
 
@@ -65,6 +70,7 @@ def voxel_mesh(
         triangles: Corners, ``(F, 3)``, counter-clockwise seen from outside.
         resolution: Cells along the longest side of the bounding box.
         cell_size: Edge of a cell [m], instead of a resolution.
+        device: Warp device that computes winding numbers; default: the CPU. The cells are the same.
 
     Raises:
         MeshError: The surface is no mesh, or asks for too many cells.
@@ -75,7 +81,7 @@ def voxel_mesh(
         raise MeshError(
             f"expected vertices (V, 3) and triangles (F, 3), got {vertices.shape}, {triangles.shape}"
         )
-    surface = Surface(vertices, triangles, device="cpu")
+    surface = Surface(vertices, triangles, device=device or "cpu")
     lower, upper = surface.vertices.min(axis=0), surface.vertices.max(axis=0)
     extent = upper - lower
     if cell_size is None:

@@ -280,34 +280,55 @@ def _search(mesh: Mesh, materials: Materials, loads: Loads, work_inout: Work, li
 
 
 @wp.func
+def _rest(mesh: Mesh, work_inout: Work, body: int):
+    """No direction: a search along it evaluates the residual where the increment is."""
+    for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
+        work_inout.x[i] = wp.vec3()
+    barrier()
+
+
+@wp.func
 def _newton(
     mesh: Mesh, materials: Materials, loads: Loads, limits: Limits, work_inout: Work, body: int
 ) -> int:
-    """Newton steps from the present increment; returns 1 when the residual is below its goal."""
-    body_residual(mesh, materials, loads, work_inout, work_inout.increment, limits.patches, body)
+    """Newton steps from the present increment; returns 1 when the residual is below its goal.
+
+    Each stage stands once in the loop, because compilers copy what it calls to every place that calls it.
+    """
     linear = int(0)
     newton = int(0)
-    norm = _ZERO
-    scale = _ZERO
-    floor = _ZERO
+    norm = wp.float64(0.0)
+    scale = wp.float64(0.0)
+    floor = wp.float64(0.0)
+    goal = wp.float64(0.0)
     solved = int(0)
-    while newton < limits.newton_iterations and solved == 0:
-        _assemble(mesh, materials, work_inout, limits.patches, body)
-        norm = _residual_norm(mesh, work_inout, body)
-        if newton == 0:
-            scale = _load_norm(mesh, materials, loads, work_inout, body) + FIRST_PART * norm
-            floor = _rounding_norm(mesh, work_inout, body)
-        goal = limits.tolerance * limits.tolerance * scale + floor
-        if norm <= goal:
-            solved = 1
-        else:
-            wanted = wp.max(limits.linear_tolerance * limits.linear_tolerance * norm, wp.float64(0.1) * goal)
-            linear += _solve_linear(mesh, materials, work_inout, limits, wanted, body)
-            _search(mesh, materials, loads, work_inout, limits, body)
+    going = int(1)
+    first = int(1)
+    _rest(mesh, work_inout, body)
+    while going != 0:
+        _search(mesh, materials, loads, work_inout, limits, body)
+        if first == 0:
             norm = _residual_norm(mesh, work_inout, body)
-            if norm <= goal:
-                solved = 1
             newton += 1
+        if (first == 0 and norm <= goal) or newton >= limits.newton_iterations:
+            going = 0
+        else:
+            _assemble(mesh, materials, work_inout, limits.patches, body)
+            norm = _residual_norm(mesh, work_inout, body)
+            if first != 0:
+                scale = _load_norm(mesh, materials, loads, work_inout, body) + FIRST_PART * norm
+                floor = _rounding_norm(mesh, work_inout, body)
+            goal = limits.tolerance * limits.tolerance * scale + floor
+            if norm <= goal:
+                going = 0
+            else:
+                wanted = wp.max(
+                    limits.linear_tolerance * limits.linear_tolerance * norm, wp.float64(0.1) * goal
+                )
+                linear += _solve_linear(mesh, materials, work_inout, limits, wanted, body)
+        first = 0
+    if norm <= goal:
+        solved = 1
     if lane() == 0:
         work_inout.residual_norm[body] = wp.sqrt(norm)
         work_inout.load_norm[body] = wp.sqrt(scale)
@@ -338,10 +359,14 @@ def solve_bodies(
     body = wp.tid() / lane_count()
     if limits.patches != 0 and work_inout.scheme[body] == CONSERVING:
         _begin_patches(mesh, materials, work_inout, body)
-    solved = _newton(mesh, materials, loads, limits, work_inout, body)
-    if solved == 0 and work_inout.scheme[body] == CONSERVING:
-        _replace_scheme(mesh, work_inout, body)
+    solved = int(0)
+    going = int(1)
+    while going != 0:
         solved = _newton(mesh, materials, loads, limits, work_inout, body)
+        going = 0
+        if solved == 0 and work_inout.scheme[body] == CONSERVING:
+            _replace_scheme(mesh, work_inout, body)
+            going = 1
     if lane() == 0:
         status = UNSOLVED
         if solved != 0:
