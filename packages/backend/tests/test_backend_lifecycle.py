@@ -110,8 +110,9 @@ def test_ground_is_a_static_plane_with_a_square_that_shows_it() -> None:
     assert tuple(surface.GetDisplayColorAttr().Get()[0]) == (1.0, 0.0, 0.0)
     with pytest.raises(PrimPathError, match="already"):
         backend.add_ground_plane("/World/floor")
-    with pytest.raises(PrimPathError, match="must be"):
-        backend.add_ground_plane("floor of the room")
+    for path in ("floor of the room", "floor", "/"):
+        with pytest.raises(PrimPathError, match="must be"):
+            backend.add_ground_plane(path)
 
 
 def test_clearing_releases_the_simulation_and_the_stage_of_a_simulator_is_used() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pxr import Sdf
 
 from tensorphys_backend.errors import NotPlayingError, PrimPathError
 from tensorphys_backend.handles import Handle, independent, to_wxyz, to_xyzw
@@ -15,6 +16,9 @@ from tensorphys_backend.world import to_numpy
 __all__ = ["AppliedActions", "ArticulationHandle"]
 
 _ROW = np.zeros(1, np.int32)
+_POSITION_ITERATIONS = "physxArticulation:solverPositionIterationCount"
+_VELOCITY_ITERATIONS = "physxArticulation:solverVelocityIterationCount"
+_MOST_ITERATIONS = 255
 
 
 @dataclass(frozen=True)
@@ -280,15 +284,45 @@ class ArticulationHandle(Handle):
         """Jacobians of the links, as ``ArticulationView.get_jacobians`` has them, with one row."""
         return independent(self._bound.get_jacobians())
 
-    # Iterations of the solver are those of the whole simulation.
+    # Iterations of the solver. The largest count of all articulations and bodies is that of the whole simulation.
 
     def get_solver_position_iteration_counts(self) -> npt.NDArray[np.int32]:
-        """Substeps of a step, which are the solver's of the whole simulation, shape [1]."""
-        return np.array([self._simulation.substeps], np.int32)
+        """Substeps of a step that the articulation asks for, shape [1]; those of the simulation where it asks for none."""
+        return self._iterations(_POSITION_ITERATIONS, self._simulation.substeps)
+
+    def set_solver_position_iteration_counts(self, counts: Any) -> None:
+        """Author the substeps of a step that the articulation asks for; the simulation takes the most that is asked for.
+
+        Raises:
+            ValueError: The count is not from 1 to 255.
+        """
+        self._ask_iterations(_POSITION_ITERATIONS, counts, 1)
 
     def get_solver_velocity_iteration_counts(self) -> npt.NDArray[np.int32]:
-        """Velocity passes of a substep, which are those of the whole simulation, shape [1]."""
-        return np.array([self._simulation.velocity_passes], np.int32)
+        """Velocity passes of a substep that the articulation asks for, as :meth:`get_solver_position_iteration_counts`."""
+        return self._iterations(_VELOCITY_ITERATIONS, self._simulation.velocity_passes)
+
+    def set_solver_velocity_iteration_counts(self, counts: Any) -> None:
+        """Author the velocity passes that the articulation asks for; the solver makes one at least.
+
+        Raises:
+            ValueError: The count is not from 0 to 255.
+        """
+        self._ask_iterations(_VELOCITY_ITERATIONS, counts, 0)
+
+    def _iterations(self, name: str, otherwise: int) -> npt.NDArray[np.int32]:
+        value = self._owner.stage.GetPrimAtPath(self._info.path).GetAttribute(name).Get()
+        return np.array([otherwise if value is None else value], np.int32)
+
+    def _ask_iterations(self, name: str, counts: Any, least: int) -> None:
+        count = int(np.asarray(to_numpy(counts)).reshape(-1)[0])
+        if not least <= count <= _MOST_ITERATIONS:
+            raise ValueError(
+                f"{self.prim_path}: expected {least} to {_MOST_ITERATIONS} iterations, given {count}"
+            )
+        prim = self._owner.stage.GetPrimAtPath(self._info.path)
+        prim.CreateAttribute(name, Sdf.ValueTypeNames.Int, False).Set(count)
+        self._owner.flush_changes()
 
     @property
     def _simulation(self) -> Any:

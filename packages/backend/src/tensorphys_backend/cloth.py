@@ -12,7 +12,7 @@ from tensorphys_backend.carried import particle_ranges
 from tensorphys_backend.errors import BackendError, PrimPathError
 from tensorphys_backend.world import World, to_numpy
 
-__all__ = ["KINDS", "ClothState", "author_stiffness", "authored_stiffness"]
+__all__ = ["KINDS", "ParticleRows", "author_stiffness", "authored_stiffness"]
 
 KINDS = {
     "bend": "springBendStiffness",
@@ -23,16 +23,17 @@ KINDS = {
 _DEFAULTS = {"bend": 1.5, "damping": 10.0, "shear": 1.5, "stretch": 1.5}
 
 
-class ClothState:
-    """Positions and velocities of the particles of cloths, world frame.
+class ParticleRows:
+    """Positions and velocities of the particles of cloths, or of cloths and sets, world frame.
 
     Args:
         world: The simulation.
+        sets: Whether sets of particles are meant as well.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._ranges = particle_ranges(world.simulation)
+    def __init__(self, world: World, *, sets: bool = False) -> None:
+        self._world, self._kind = world, "set of particles" if sets else "cloth"
+        self._ranges = particle_ranges(world.simulation, sets=sets)
 
     def read(self, path: str, name: str, rows: Any = None) -> Any:
         """Values of particles as an array of the frontend that nothing else writes.
@@ -46,11 +47,15 @@ class ClothState:
             PrimPathError: No simulated cloth is there.
             IndexError: A particle that the cloth lacks.
         """
-        place, array = self._place(path), self._array(name)
-        values = array.numpy()[place.start : place.stop]
+        values = self.values(path, name)
         if rows is not None:
-            values = values[_indices(path, rows, len(place))]
-        return self._world.array(values.copy(), values.shape)
+            values = values[_indices(path, rows, len(values))]
+        return self._world.array(values, values.shape)
+
+    def values(self, path: str, name: str) -> npt.NDArray[np.float32]:
+        """Values of all particles, a copy on the host; see :meth:`read`."""
+        place = self._place(path)
+        return np.array(self._array(name).numpy()[place.start : place.stop], np.float32)
 
     def write(self, path: str, name: str, data: Any, rows: Any = None) -> None:
         """Set values of particles.
@@ -81,7 +86,7 @@ class ClothState:
     def _place(self, path: str) -> range:
         place = self._ranges.get(path)
         if place is None:
-            raise PrimPathError(f"{path}: no simulated cloth has this path")
+            raise PrimPathError(f"{path}: no simulated {self._kind} has this path")
         return place
 
 

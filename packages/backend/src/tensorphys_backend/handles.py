@@ -37,6 +37,9 @@ class Owner(Protocol):
     def current_view(self) -> SimulationView:
         """Factory of batch views of now."""
 
+    def flush_changes(self) -> None:
+        """Take over edits of the stage."""
+
 
 def independent(array: Any) -> Any:
     """Copy of an array of a view, which the view will write no more."""

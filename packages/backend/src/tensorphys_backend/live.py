@@ -11,7 +11,7 @@ from pxr import Usd, UsdPhysics
 from tensorphys_backend.asking_colliders import AskingColliders
 from tensorphys_backend.carried import carry_state, is_same_layout, patch_parameters
 from tensorphys_backend.changes import PendingChanges, StageChanges
-from tensorphys_backend.cloth import ClothState
+from tensorphys_backend.cloth import ParticleRows
 from tensorphys_backend.context import PhysicsContext
 from tensorphys_backend.errors import NotPlayingError
 from tensorphys_backend.poses import RenderLayer, StagePoses
@@ -48,7 +48,8 @@ class LiveStage:
         self._poses: StagePoses | None = None
         self._queries: SceneQueries | None = None
         self._colliders: AskingColliders | None = None
-        self._cloth: ClothState | None = None
+        self._cloth: ParticleRows | None = None
+        self._sets: ParticleRows | None = None
 
     def require(self, what: str) -> World:
         """The simulation.
@@ -83,7 +84,7 @@ class LiveStage:
         # Edits that were written into a simulation are no part of what its reset goes back to.
         self._reusable = True
         self._poses = None if world is None else StagePoses(self.stage, world)
-        self._queries = self._colliders = self._cloth = None
+        self._queries = self._colliders = self._cloth = self._sets = None
 
     def stop(self) -> None:
         """End the simulation; the stage shows what is authored."""
@@ -146,7 +147,7 @@ class LiveStage:
         return self._colliders
 
     @property
-    def cloth(self) -> ClothState:
+    def cloth(self) -> ParticleRows:
         """Particles of cloths of the simulation.
 
         Raises:
@@ -154,8 +155,20 @@ class LiveStage:
         """
         world = self.require("cloth state")
         if self._cloth is None:
-            self._cloth = ClothState(world)
+            self._cloth = ParticleRows(world)
         return self._cloth
+
+    @property
+    def particle_sets(self) -> ParticleRows:
+        """Particles of sets and cloths of the simulation.
+
+        Raises:
+            NotPlayingError: It is stopped.
+        """
+        world = self.require("particle state")
+        if self._sets is None:
+            self._sets = ParticleRows(world, sets=True)
+        return self._sets
 
     def write_render_layer(self) -> None:
         """Show poses of bodies as they are now; while stopped what is authored."""
@@ -258,6 +271,7 @@ class LiveStage:
         new = self._build()
         if not moved and is_same_layout(old.simulation, old.rows, new.simulation, new.rows):
             old.baseline = patch_parameters(old.simulation, old.baseline, new.simulation)
+            old.simulation.set_iterations(new.simulation.substeps, new.simulation.velocity_passes)
             self.build_count -= 1
             self._reusable = False
             new.close()

@@ -6,11 +6,19 @@ import hashlib
 import importlib
 from typing import Any
 
-from pxr import Usd
+from pxr import Sdf, Usd
 
 from tensorphys_backend.errors import PrimPathError
 
-__all__ = ["decode_path", "encode_path"]
+__all__ = ["decode_path", "encode_path", "is_prim_path"]
+
+
+def is_prim_path(path: str) -> bool:
+    """Whether a text is the absolute path of a prim, and not of the root of a stage."""
+    if not Sdf.Path.IsValidPathString(path):
+        return False
+    parsed = Sdf.Path(path)
+    return bool(parsed.IsAbsolutePath() and parsed.IsPrimPath())
 
 
 def encode_path(path: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from typing import Any
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
 from tensorphys_backend.errors import PrimPathError
+from tensorphys_backend.paths import is_prim_path
 
 __all__ = [
     "CollisionSettings",
@@ -159,7 +160,7 @@ def define_ground(stage: Usd.Stage, path: str, *, visible: bool, color: Any, siz
     Raises:
         PrimPathError: The path is none of a prim, or taken.
     """
-    if not Sdf.Path.IsValidPathString(path) or not Sdf.Path(path).IsAbsoluteRootOrPrimPath():
+    if not is_prim_path(path):
         raise PrimPathError(
             f"{path}: the path of a ground must be that of a prim, such as /World/ground_plane"
         )

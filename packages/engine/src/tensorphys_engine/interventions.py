@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from tensorphys_contact import Contacts
 from tensorphys_contact import Model as ContactModel
 from tensorphys_dynamics import Model, Sleep
 from tensorphys_engine._kernels.offsets import effective_offsets
@@ -22,7 +24,14 @@ class Interventions:
     contact_model: ContactModel
     contact_offset: wp.array
     sleep: Sleep | None
+    contacts: Contacts
+    substeps: int
+    velocity_passes: int
     _joint_events: JointEvents
+
+    @abstractmethod
+    def _replace_contacts(self, wanted: Contacts) -> None:
+        """Make the solver anew, with the impulses of the last step."""
 
     def wake_up(self, articulations: Any = None) -> None:
         """Wake articulations, and in the next step all that touch them; does nothing where nothing ever sleeps.
@@ -58,6 +67,23 @@ class Interventions:
                 f"articulations: expected 0 to {self.model.articulation_count - 1}, given {numbers}"
             )
         return wp.array(numbers, dtype=wp.int32, device=self.device)
+
+    def set_iterations(self, substeps: int | None = None, velocity_passes: int | None = None) -> None:
+        """Take other counts of a step from now on; state and the impulses of the last step stay, steps are recorded anew.
+
+        Args:
+            substeps, velocity_passes: Counts, at least 1; None leaves one.
+
+        Raises:
+            StepError: If a count is less than 1.
+        """
+        wanted = (substeps or self.substeps, velocity_passes or self.velocity_passes)
+        if min(wanted) < 1 or 0 in (substeps, velocity_passes):
+            raise StepError(f"expected counts of at least 1, given {substeps} and {velocity_passes}")
+        if wanted == (self.substeps, self.velocity_passes):
+            return
+        self.substeps, self.velocity_passes = wanted
+        self._replace_contacts(self.contacts)
 
     def take_joint_breaks(self) -> list[JointBreak]:
         """Joints that broke since the last call, each once; waits for the device.

@@ -473,8 +473,12 @@ class Simulation(Interventions):
             warnings.warn(text, ContactOverflowWarning, stacklevel=3)
             return
         _LOGGER.info("%s; growing", text)
+        self._replace_contacts(grown_contacts(self.contact_model, self.contacts))
+
+    def _replace_contacts(self, wanted: Contacts) -> None:
+        """Make the solver anew, with the impulses of the last step."""
         contacts, solver = self.contacts, self.solver
-        self._use_contacts(grown_contacts(self.contact_model, contacts), 0.0)
+        self._use_contacts(wanted, 0.0)
         self._keep_start()
         wp.copy(self.solver.bounce_threshold, solver.bounce_threshold)
         move_warm_start(

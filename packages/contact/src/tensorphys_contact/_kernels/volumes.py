@@ -233,19 +233,40 @@ def measure_surface(
 
 
 @wp.func
-def measure_spheres(shape: int, shapes: Shapes, q: Query, r: wp.mat33, t: wp.vec3, d: wp.vec3, swept: int):
-    """Value (see :func:`measure_piece`) of the nearest sphere of a set."""
+def measure_solids(
+    shape: int,
+    shapes: Shapes,
+    shape_radius: wp.array[wp.float32],
+    q: Query,
+    r: wp.mat33,
+    t: wp.vec3,
+    d: wp.vec3,
+    swept: int,
+):
+    """Value (see :func:`measure_piece`) of a plane or convex shape, or of the nearest sphere of a set.
+
+    One loop for both: what it calls is long, and would be compiled twice.
+    """
     value = float(wp.inf)
     normal = wp.vec3()
     point = wp.vec3()
-    piece = Convex()
-    piece.kind = SPHERE
-    span = shapes.shape_spheres[shape]
-    for k in range(span[0], span[1]):
-        ball = shapes.sphere[k]
-        base = wp.vec3(ball[0], ball[1], ball[2])
-        piece.size = wp.vec3(ball[3], 0.0, 0.0)
-        v, n, p = measure_piece(piece, shapes.hull_vertex, q, r, t - base, ball[3], d, swept)
+    piece = convex_of(shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces)
+    radius = shape_radius[shape]
+    base = wp.vec3()
+    first = int(0)
+    end = int(1)
+    is_set = piece.kind == SPHERES
+    if is_set:
+        first = shapes.shape_spheres[shape][0]
+        end = shapes.shape_spheres[shape][1]
+        piece.kind = SPHERE
+    for k in range(first, end):
+        if is_set:
+            ball = shapes.sphere[k]
+            base = wp.vec3(ball[0], ball[1], ball[2])
+            piece.size = wp.vec3(ball[3], 0.0, 0.0)
+            radius = ball[3]
+        v, n, p = measure_piece(piece, shapes.hull_vertex, q, r, t - base, radius, d, swept)
         if v < value:
             value = v
             normal = n
@@ -279,17 +300,11 @@ def measure_row(
     value = float(wp.inf)
     normal = wp.vec3()
     point = wp.vec3()
-    if shapes.shape_type[shape] == SPHERES:
-        value, normal, point = measure_spheres(shape, shapes, q, r, t, d, swept)
-    elif shapes.shape_type[shape] >= TRIANGLE_MESH:
+    kind = shapes.shape_type[shape]
+    if kind >= TRIANGLE_MESH and kind != SPHERES:
         value, normal, point = measure_surface(shape, shapes, q, x, r, t, d, swept)
     else:
-        piece = convex_of(
-            shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces
-        )
-        value, normal, point = measure_piece(
-            piece, shapes.hull_vertex, q, r, t, shape_radius[shape], d, swept
-        )
+        value, normal, point = measure_solids(shape, shapes, shape_radius, q, r, t, d, swept)
     on = wp.transform_get_translation(pose) + wp.quat_rotate(turn, wp.transform_point(local, point))
     return value, wp.quat_rotate(full, normal), on
 
