@@ -1,4 +1,4 @@
-"""Draws the learning curves that train_cartpole.py writes."""
+"""Draws the learning curves that train_cartpole.py and train_ant.py write."""
 
 from __future__ import annotations
 
@@ -13,21 +13,22 @@ import matplotlib.pyplot as plt
 
 
 def main() -> None:
-    """Return over the time of the CPU, a line for each file."""
+    """Return or speed over time, a line for each file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="+", type=pathlib.Path)
+    parser.add_argument("--of", choices=("return", "speed"), default="return")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("curve.png"))
     options = parser.parse_args()
     figure, axes = plt.subplots(figsize=(6, 3), dpi=110)
-    most = 0.0
+    goal = 1.0
     for file in options.files:
         record = json.loads(file.read_text(encoding="utf-8"))
-        most = record["most"]
-        line = [(entry["seconds"], entry["return"]) for entry in record["curve"]]
+        goal = 0.95 * record["most"] if options.of == "return" else 1.0
+        line = [(entry["seconds"], entry[options.of]) for entry in record["curve"]]
         axes.plot(*zip(*line, strict=True), linewidth=1)
-    axes.axhline(0.95 * most, color="grey", linestyle="--", linewidth=1)
-    axes.set_xlabel("time of one core [s]")
-    axes.set_ylabel(f"mean return, at most {most:.0f}")
+    axes.axhline(goal, color="grey", linestyle="--", linewidth=1)
+    axes.set_xlabel("time of one core [s]" if options.of == "return" else "time [s]")
+    axes.set_ylabel("mean return" if options.of == "return" else "mean speed [m/s]")
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(options.out)

@@ -12,23 +12,42 @@ import pathlib
 import time
 
 import torch
-from cartpole import CartpoleEnv
 from rsl_rl.env import VecEnv
 from rsl_rl.runners import OnPolicyRunner
 from tensordict import TensorDict
 
+from tensorphys_assets.environments import CartpoleEnv
 
-class Adapter(CartpoleEnv, VecEnv):
+
+class Adapter(VecEnv):
     """The environment as rsl-rl-lib wants it."""
+
+    def __init__(self, env: CartpoleEnv) -> None:
+        self.env, self.cfg = env, {}
+        self.num_envs, self.num_actions = env.num_envs, env.action_size
+        self.max_episode_length, self.device = env.max_episode_steps, env.device
+        self.observation, _ = env.reset()
+        self.finished: list[float] = []
+
+    @property
+    def episode_length_buf(self) -> torch.Tensor:
+        """Steps of the episodes."""
+        return self.env.episode_steps
+
+    @episode_length_buf.setter
+    def episode_length_buf(self, steps: torch.Tensor) -> None:
+        self.env.episode_steps.copy_(steps)
 
     def get_observations(self) -> TensorDict:
         """Observations by group."""
-        return TensorDict({"policy": self.observe().clone()}, batch_size=[self.num_envs])
+        return TensorDict({"policy": self.observation}, batch_size=[self.num_envs])
 
     def step(self, actions: torch.Tensor) -> tuple[TensorDict, torch.Tensor, torch.Tensor, dict]:
         """Advance and hand over what the runner wants."""
-        reward, done, late = self.advance(actions)
-        return self.get_observations(), reward, done.long(), {"time_outs": late}
+        self.observation, reward, terminated, truncated, info = self.env.step(actions)
+        over = terminated | truncated
+        self.finished += info["episode_return"][over].tolist()
+        return self.get_observations(), reward, over.long(), {"time_outs": truncated}
 
 
 def settings(seed: int) -> dict:
@@ -52,14 +71,14 @@ def settings(seed: int) -> dict:
 def evaluate(runner: OnPolicyRunner, env: Adapter) -> float:
     """Mean return of one episode in each environment, with the mean of the policy."""
     policy = runner.get_inference_policy()
-    env._start(torch.ones(env.num_envs, dtype=torch.bool, device=env.device))
+    env.observation, _ = env.env.reset()
     total = torch.zeros(env.num_envs, device=env.device)
     alive = torch.ones_like(total, dtype=torch.bool)
     with torch.inference_mode():
         for _ in range(env.max_episode_length):
-            reward, done, _ = env.advance(policy(env.get_observations()))
+            _, reward, done, _ = env.step(policy(env.get_observations()))
             total += reward * alive
-            alive &= ~done
+            alive &= done == 0
     return float(total.mean())
 
 
@@ -74,7 +93,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(options.seed)
-    env = Adapter(options.envs, options.device, options.seed)
+    env = Adapter(CartpoleEnv(options.envs, device=options.device, seed=options.seed))
     runner = OnPolicyRunner(env, settings(options.seed), device=str(env.device))
     curve = []
     clock = time.process_time()

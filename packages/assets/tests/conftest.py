@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import asset_stages
 
 # Tests of views of torch are for environments that have it (nox -s tests_torch).
-_WITH_TORCH = ["test_assets_torch.py", "test_assets_torch_cartpole.py"]
+_WITH_TORCH = ["test_assets_torch.py", "test_assets_torch_environments.py"]
 collect_ignore = ["lab", *([] if asset_stages.HAS_TORCH else _WITH_TORCH)]
 
 

@@ -2,6 +2,8 @@
 
 from tensorphys_assets.environments.ant import AntEnv
 from tensorphys_assets.environments.cartpole import CartpoleEnv
+from tensorphys_assets.environments.quadruped import QuadrupedEnv
+from tensorphys_assets.environments.reach import PandaReachEnv
 from tensorphys_assets.environments.vector import VectorEnvironment
 
-__all__ = ["AntEnv", "CartpoleEnv", "VectorEnvironment"]
+__all__ = ["AntEnv", "CartpoleEnv", "PandaReachEnv", "QuadrupedEnv", "VectorEnvironment"]
