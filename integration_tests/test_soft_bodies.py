@@ -88,6 +88,19 @@ def test_two_cubes_stacked(device, measure):
     measure("overlap of the two, on average [m]", overlap, 2e-3)
 
 
+def test_column_of_three_cubes_stands(device, measure):
+    """Of the softness at which contacts as soft as the cubes let it buckle (a solid column of this size stands)."""
+    cubes = [SoftCube((0.0, 0.0, 0.0255 + 0.0505 * i), youngs_modulus=5e4) for i in range(3)]
+    simulation = Simulation(soft_scene(cubes), device=device)
+    run(simulation, 1.0)
+    before = nodes(simulation, 2).mean(axis=0)
+    run(simulation, 1.0)
+    after = nodes(simulation, 2).mean(axis=0)
+    measure("lean of a column of three soft cubes after 2 s [m]", np.abs(after[:2]).max(), 3e-3)
+    measure("– way of the top in the second second [m]", np.abs(after - before).max(), 5e-4)
+    measure("– force on the top cube, of its weight", abs(force(simulation, 2)[2] / WEIGHT - 1.0), 1e-2)
+
+
 def test_gripped_cube_is_lifted_and_held(device, measure):
     plates = [
         RigidBox((side * 0.035, 0.0, 0.025), (0.01, 0.03, 0.03), kinematic=True) for side in (-1.0, 1.0)
