@@ -76,24 +76,25 @@ class SceneQueries:
         shape, distance, normal, triangle = (
             array.numpy() for array in (hits.shape, hits.distance, hits.normal, hits.triangle)
         )
-        position = origin + direction * np.where(shape >= 0, distance, 0.0)[:, None]
+        rays = np.flatnonzero(shape >= 0)
+        position = origin[rays] + direction[rays] * distance[rays, None]
+        results: list[dict[str, Any]] = [{"hit": False} for _ in range(count)]
         names = self._names
-        return [
-            {
+        # Lists of plain numbers: taking them out of arrays one by one takes longer than the cast.
+        columns = (rays, shape[rays], position, normal[rays], distance[rays], triangle[rays])
+        for ray, found, place, way, far, face in zip(*(c.tolist() for c in columns), strict=True):
+            results[ray] = {
                 "hit": True,
-                "position": _triple(position[ray]),
-                "normal": _triple(normal[ray]),
-                "distance": float(distance[ray]),
+                "position": tuple(place),
+                "normal": tuple(way),
+                "distance": far,
                 "collision": names.collision(found),
                 "rigidBody": names.owner(found),
-                "faceIndex": int(triangle[ray]),
+                "faceIndex": face,
                 "material": names.material(found),
                 "protoIndex": names.instance(found),
             }
-            if found >= 0
-            else {"hit": False}
-            for ray, found in enumerate(shape.tolist())
-        ]
+        return results
 
     def all_hits(
         self, origin: Any, direction: Any, distance: float, report: ReportFunction, both_sides: bool

@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from tensorphys import RigidContactView, SimulationView
+from tensorphys_backend.mixed_articulations import MixedArticulationView
 from tensorphys_engine import Role
 
 __all__ = ["SceneView"]
 
 
 class SceneView(SimulationView):
-    """A :class:`tensorphys.SimulationView` whose contact views have the dynamic bodies of a scene as sensors."""
+    """A :class:`tensorphys.SimulationView` whose contact views have the dynamic bodies of a scene as sensors.
+
+    Its articulation views are :class:`MixedArticulationView`.
+    """
+
+    _articulation_view = MixedArticulationView
 
     def create_rigid_contact_view(
         self,

@@ -37,6 +37,9 @@ class SimulationView(SoftViewFactories):
         simulation: The simulation behind the view, for what the tensor API does not say.
     """
 
+    # Factories of other conventions make views of their own.
+    _articulation_view: type[ArticulationView] = ArticulationView
+
     def __init__(self, core: Core) -> None:
         self._core = core
         self.simulation: Simulation = core.simulation
@@ -214,11 +217,11 @@ class SimulationView(SoftViewFactories):
         self._core.require_valid("SimulationView.create_articulation_view")
         found = select(self._core, pattern, "articulation", self._no_match(on_no_match))
         if found is None:
-            return self._keep(ArticulationView(self._core, None, None))
+            return self._keep(self._articulation_view(self._core, None, None))
         catalog = self._core.catalog
         subspaces = self._subspaces.of(catalog.paths(found.objects))
         layout = articulation_layout(catalog, found.objects, subspaces)
-        return self._keep(ArticulationView(self._core, found.objects, layout))
+        return self._keep(self._articulation_view(self._core, found.objects, layout))
 
     def create_rigid_body_view(
         self, pattern: str | Sequence[str], *, on_no_match: OnNoMatch | None = None

@@ -4,6 +4,7 @@ from tensorphys_backend.testing.battery import CHECKS, MakeBackend, run_battery
 from tensorphys_backend.testing.stages import (
     add_arm,
     add_box,
+    add_box_mesh,
     add_cloth,
     empty_stage,
     fix_to_world,
@@ -15,6 +16,7 @@ __all__ = [
     "MakeBackend",
     "add_arm",
     "add_box",
+    "add_box_mesh",
     "add_cloth",
     "empty_stage",
     "fix_to_world",

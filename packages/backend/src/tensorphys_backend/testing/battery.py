@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from tensorphys_backend.interface import PhysicsBackend
-from tensorphys_backend.testing.stages import add_box, add_cloth, empty_stage, fix_to_world, room_stage
+from tensorphys_backend.paths import encode_path
+from tensorphys_backend.testing.stages import (
+    add_box,
+    add_box_mesh,
+    add_cloth,
+    empty_stage,
+    fix_to_world,
+    room_stage,
+)
 
 __all__ = ["CHECKS", "MakeBackend", "run_battery"]
 
@@ -106,6 +114,11 @@ def _check_views(make: MakeBackend, device: str) -> None:
     factory = backend.physics_sim_view
     arms = factory.create_articulation_view("/World/scene_0/*_arm")
     assert _host(arms.get_dof_positions()).shape == (2, 2)
+    assert _host(arms.get_jacobians()).shape == (2, 2, 6, 2)
+    masses = _host(arms.get_generalized_mass_matrices())
+    shorter = [path.endswith("short_arm") for path in arms.prim_paths].index(True)
+    assert masses.shape == (2, 2, 2) and (masses[:, 0, 0] > 0.0).all()
+    assert not masses[shorter, 1].any() and not masses[shorter, :, 1].any()
     rows = np.arange(2, dtype=np.uint32)
     targets = np.array([[0.3, 0.0], [0.2, -0.1]])
     order = [path.endswith("long_arm") for path in arms.prim_paths]
@@ -169,6 +182,71 @@ def _check_queries(make: MakeBackend, device: str) -> None:
     assert backend.overlap_sphere_any(0.2, (0.0, 0.0, 1.25)) and not backend.overlap_sphere_any(
         0.1, (9.0, 9.0, 9.0)
     )
+    backend.stop()
+
+
+def _check_meshes(make: MakeBackend, device: str) -> None:
+    stage = room_stage()
+    room = add_box_mesh(stage, "/World/scene_0/chest", (-3.0, 0.0, 1.0), 0.5)
+    probe = add_box_mesh(stage, "/World/scene_0/probe", (0.0, 0.0, 1.35), 0.3, collides=False)
+    backend = _playing(make, device, stage)
+    ray = {"origin": (-3.0, 0.1, 1.2), "dir": (1.0, 0.0, 0.0), "distance": 1.0}
+    assert backend.raycast_closest(**ray) == {"hit": False}
+    hit = backend.raycast_closest(**ray, bothSides=True)
+    assert hit["hit"] and hit["rigidBody"] == room and abs(hit["distance"] - 0.5) < 1e-5
+    front = backend.raycast_closest(origin=(-3.0, 0.1, 5.0), dir=(0.0, 0.0, -1.0), distance=9.0)
+    assert front["rigidBody"] == room and abs(front["distance"] - 3.5) < 1e-5
+    found: list[Any] = []
+    assert backend.overlap_mesh(*encode_path(probe), _noting(found, True)) == 1
+    assert found[0].rigid_body == _BOX and found[0].collision == f"{_BOX}/collision"
+    assert backend.overlap_shape(*encode_path(room), _noting(found, True)) == 1
+    assert found[1].rigid_body == room
+    backend.stop()
+
+
+def _check_handles(make: MakeBackend, device: str) -> None:
+    backend = _playing(make, device)
+    arm = backend.create_articulation_view("/World/scene_0/long_arm")
+    arm.initialize(backend.physics_sim_view)
+    assert arm.is_valid() and arm.is_physics_handle_valid() and arm.num_dof == arm.joint_count == 2
+    assert list(arm.joint_names) == ["joint_1", "joint_2"] and arm.get_dof_is_rotational() == [True, True]
+    assert arm.dof_index_of_path(arm.dof_path(1)) == 1
+    arm.set_joint_positions([[0.2, -0.3]])
+    assert np.allclose(_host(arm.get_joint_positions()), [[0.2, -0.3]])
+    arm.set_gains(kps=[[7.0, 8.0]], kds=[[0.5, 0.25]])
+    stiffness, damping = arm.get_gains()
+    assert np.allclose(_host(stiffness), [[7.0, 8.0]]) and np.allclose(_host(damping), [[0.5, 0.25]])
+    arm.set_max_efforts([[3.0, 4.0]])
+    assert np.allclose(_host(arm.get_max_efforts()), [[3.0, 4.0]])
+    assert _host(arm.get_mass_matrices()).shape == (1, 2, 2)
+    assert np.abs(_host(arm.get_generalized_gravity_forces())).min() > 1e-2
+    body = backend.create_rigid_body_view(_CRATE)
+    half = float(np.sqrt(0.5))
+    body.set_world_poses(positions=[[1.0, 0.0, 4.0]], orientations=[[half, 0.0, 0.0, half]])
+    place, turn = (_host(part) for part in body.get_world_poses())
+    assert np.allclose(place, [[1.0, 0.0, 4.0]]) and np.allclose(turn, [[half, 0.0, 0.0, half]])
+    body.set_angular_velocities([[0.0, 0.0, 2.0]])
+    assert np.allclose(_host(body.get_angular_velocities()), [[0.0, 0.0, 2.0]])
+    assert np.allclose(_host(body.get_masses()), [2.0])
+    body.disable_gravities()
+    body.set_linear_velocities([[0.0, 0.0, 0.0]])
+    backend.step(render=False)
+    assert abs(_host(body.get_linear_velocities())[0, 2]) < 1e-6
+    backend.stop()
+    assert not body.is_physics_handle_valid()
+
+
+def _check_sleep(make: MakeBackend, device: str) -> None:
+    backend = _playing(make, device)
+    backend.sleep(_BOX)
+    start = _host(backend.create_rigid_body_view(_BOX).get_world_poses()[0])
+    backend.step(render=False)
+    assert backend.is_asleep(_BOX)
+    assert np.array_equal(_host(backend.create_rigid_body_view(_BOX).get_world_poses()[0]), start)
+    backend.wake(_BOX)
+    assert not backend.is_asleep(_BOX)
+    backend.step(render=False)
+    assert _host(backend.create_rigid_body_view(_BOX).get_linear_velocities())[0, 2] < -0.05
     backend.stop()
 
 
@@ -258,6 +336,9 @@ CHECKS: dict[str, Callable[[MakeBackend, str], None]] = {
     "views": _check_views,
     "contacts": _check_contacts,
     "queries": _check_queries,
+    "meshes": _check_meshes,
+    "handles": _check_handles,
+    "sleep": _check_sleep,
     "forces": _check_forces,
     "joint_breaks": _check_joint_breaks,
     "edits": _check_edits,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 
-__all__ = ["add_arm", "add_box", "add_cloth", "empty_stage", "fix_to_world", "room_stage"]
+__all__ = ["add_arm", "add_box", "add_box_mesh", "add_cloth", "empty_stage", "fix_to_world", "room_stage"]
 
 _ARM_LENGTH = 0.4
 
@@ -50,6 +50,33 @@ def add_box(
         UsdPhysics.RigidBodyAPI.Apply(body.GetPrim())
         UsdPhysics.MassAPI.Apply(body.GetPrim()).CreateMassAttr(mass)
     return body.GetPrim()
+
+
+def add_box_mesh(
+    stage: Usd.Stage, path: str, position: Sequence[float], half: float, *, collides: bool = True
+) -> str:
+    """Add a box as a mesh of triangles, which never moves.
+
+    Args:
+        stage: The stage.
+        path: Its prim.
+        position: Centre [m].
+        half: Half of its edge [m].
+        collides: Whether it is a collider, by its triangles.
+
+    Returns:
+        The path.
+    """
+    mesh = UsdGeom.Mesh.Define(stage, path)
+    UsdGeom.XformCommonAPI(mesh).SetTranslate(Gf.Vec3d(*position))
+    mesh.CreatePointsAttr([half * Gf.Vec3f(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    mesh.CreateFaceVertexCountsAttr([4] * 6)
+    faces = [0, 1, 3, 2, 4, 6, 7, 5, 0, 4, 5, 1, 2, 3, 7, 6, 0, 2, 6, 4, 1, 5, 7, 3]
+    mesh.CreateFaceVertexIndicesAttr(faces)
+    if collides:
+        UsdPhysics.CollisionAPI.Apply(mesh.GetPrim())
+        UsdPhysics.MeshCollisionAPI.Apply(mesh.GetPrim()).CreateApproximationAttr("none")
+    return path
 
 
 def add_arm(stage: Usd.Stage, path: str, position: Sequence[float], joints: int) -> Usd.Prim:
