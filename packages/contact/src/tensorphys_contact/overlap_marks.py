@@ -109,7 +109,7 @@ def mark_overlaps(
     wp.launch(
         kernels.mark_overlaps,
         dim=len(asked.kind),
-        inputs=[*world_inputs(model, tree, body_pose), *query_inputs(asked)],
+        inputs=[*world_inputs(tree, body_pose), *query_inputs(asked)],
         outputs=[marks],
         device=model.device,
         block_dim=BLOCK,
@@ -129,4 +129,5 @@ def mark_overlaps(
             ],
             outputs=[marks],
             device=model.device,
+            block_dim=BLOCK,
         )

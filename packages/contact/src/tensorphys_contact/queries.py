@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from ._kernels import rays as kernels
+from ._kernels.walk import Shapes, Tree
 from .errors import ArrayError
 from .model import Model
 from .shapes import ShapeType
@@ -25,6 +26,7 @@ class QueryTree:
         lower, upper: vec3 [N], boxes in the environment frames [length].
         bvh: Tree, grouped by environment.
         shapes: Arrays of the model that the kernels read.
+        arrays: Those of the tree.
         two_sided: int32 [S], zeros.
     """
 
@@ -35,6 +37,7 @@ class QueryTree:
     upper: wp.array[wp.vec3]
     bvh: wp.Bvh
     shapes: Any
+    arrays: Any
     two_sided: wp.array[wp.int32]
 
 
@@ -99,25 +102,31 @@ def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryT
     groups = home[solid] if len(solid) else np.array([model.environment_count])
     row = put(solid, wp.int32)
     _bound(model, row, body_pose, lower, upper)
+    arrays = Tree()
+    bvh = wp.Bvh(lower, upper, groups=put(groups, wp.int32))
+    arrays.bvh, arrays.row = bvh.id, row
+    arrays.plane_start, arrays.plane_row = put(start, wp.int32), put(planes, wp.int32)
     return QueryTree(
         row=row,
-        plane_start=put(start, wp.int32),
-        plane_row=put(planes, wp.int32),
+        plane_start=arrays.plane_start,
+        plane_row=arrays.plane_row,
         lower=lower,
         upper=upper,
-        bvh=wp.Bvh(lower, upper, groups=put(groups, wp.int32)),
+        bvh=bvh,
         shapes=shape_arrays(model),
+        arrays=arrays,
         two_sided=wp.zeros(model.shape_count, dtype=wp.int32, device=model.device),
     )
 
 
 def shape_arrays(model: Model) -> Any:
     """Arrays of a model that queries read, as one struct."""
-    shapes = kernels.Shapes()
+    shapes = Shapes()
     for name in (
         "shape_type",
         "shape_body",
         "shape_size",
+        "shape_radius",
         "shape_vertices",
         "shape_faces",
         "shape_mesh",
@@ -244,10 +253,7 @@ def cast_rays(
                 f"{name}: expected [{count}] on {model.device}, given {array.shape} on {array.device}"
             )
     inputs = [
-        tree.bvh.id,
-        tree.row,
-        tree.plane_start,
-        tree.plane_row,
+        tree.arrays,
         tree.shapes,
         body_pose,
         sides,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from ._kernels import swept as kernels
+from ._kernels import swept_mesh
 from ._kernels.swept_pair import Bodies, Extents, Manifold
 from .contacts import Contacts
 from .errors import ArrayError
@@ -138,7 +139,7 @@ def _sweep(model: Model, swept: SweptPairs, body_pose: Any, contacts: Contacts, 
     bodies = _bodies(swept, body_pose)
     for family, members in swept.family_pairs.items():
         wp.launch(
-            kernels.sweep_meshes if family == PairFamily.MESH else kernels.sweep_convex,
+            swept_mesh.sweep_meshes if family == PairFamily.MESH else kernels.sweep_convex,
             dim=len(members),
             inputs=[members, model.pair_item, model.slot_start, *swept.arrays, bodies, made],
             outputs=[manifold, swept.fate, swept.body_time],

@@ -198,7 +198,7 @@ def _nearest(
     wp.launch(
         kernels.query_nearest,
         dim=count,
-        inputs=[*world_inputs(model, tree, body_pose), *query_inputs(shapes), direction, limit, swept],
+        inputs=[*world_inputs(tree, body_pose), *query_inputs(shapes), direction, limit, swept],
         outputs=[hits.shape, hits.distance, hits.normal, hits.point],
         device=model.device,
         block_dim=BLOCK,
@@ -227,24 +227,16 @@ def find_overlaps(
     wp.launch(
         kernels.query_overlaps,
         dim=count,
-        inputs=[*world_inputs(model, tree, body_pose), *query_inputs(shapes)],
+        inputs=[*world_inputs(tree, body_pose), *query_inputs(shapes)],
         outputs=[hits.count, hits.shape, hits.distance, hits.normal, hits.triangle],
         device=model.device,
         block_dim=BLOCK,
     )
 
 
-def world_inputs(model: Model, tree: QueryTree, body_pose: Any) -> list[Any]:
+def world_inputs(tree: QueryTree, body_pose: Any) -> list[Any]:
     """What kernels read of a model and its tree."""
-    return [
-        tree.bvh.id,
-        tree.row,
-        tree.plane_start,
-        tree.plane_row,
-        tree.shapes,
-        model.shape_radius,
-        body_pose,
-    ]
+    return [tree.arrays, tree.shapes, body_pose]
 
 
 def query_inputs(shapes: QueryShapes) -> list[Any]:

@@ -108,7 +108,7 @@ def least_reach(
     return way, offset, point, spread
 
 
-@wp.func
+@wp.func(inline=False)
 def separate(
     f: Convex,
     o: Convex,
@@ -260,7 +260,7 @@ def face_manifold(
     return count, normal
 
 
-@wp.func
+@wp.func(inline=False)
 def manifold_along(
     f: Convex,
     o: Convex,

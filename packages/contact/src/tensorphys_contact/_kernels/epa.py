@@ -179,7 +179,7 @@ def push_out(
     return count
 
 
-@wp.func
+@wp.func(inline=False)
 def least_offset(
     f: Convex,
     o: Convex,

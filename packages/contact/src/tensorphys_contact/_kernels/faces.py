@@ -81,7 +81,7 @@ def crossing(a0: wp.vec3, a1: wp.vec3, b0: wp.vec3, b1: wp.vec3, m: wp.vec3) -> 
     return -1.0
 
 
-@wp.func
+@wp.func(inline=False)
 def overlap_points(
     m: wp.vec3,
     ref_count: int,
@@ -168,7 +168,7 @@ def line_points(
     return count
 
 
-@wp.func
+@wp.func(inline=False)
 def choose_points(n: wp.vec3, count: int, band: float, point: wp.array[wp.vec4], most: int) -> wp.vec4i:
     """Up to ``most`` (1 to 4) of the points: the deepest, then those that span the most.
 

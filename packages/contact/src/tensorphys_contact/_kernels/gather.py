@@ -69,7 +69,7 @@ def wide(v: wp.vec3) -> wp.vec3d:
     return wp.vec3d(wp.float64(v[0]), wp.float64(v[1]), wp.float64(v[2]))
 
 
-@wp.func
+@wp.func(inline=False)
 def frame_between(x_f: wp.transform, x_o: wp.transform, local_f: wp.transform, local_o: wp.transform):
     """Pose of shape o in the frame of shape f, each number rounded once; see :func:`relative_frame`."""
     r_f = unit(wide_turn(wp.transform_get_rotation(x_f)))

@@ -14,7 +14,7 @@ mat42i = wp.types.matrix(shape=(4, 2), dtype=wp.int32)
 MOST_STEPS = wp.constant(64)
 
 
-@wp.func
+@wp.func(inline=False)
 def difference(
     f: Convex,
     o: Convex,
@@ -48,7 +48,7 @@ def split_origin(
     return wp.where(wp.length_sq(a) > wp.length_sq(b), t, wp.vec3())
 
 
-@wp.func
+@wp.func(inline=False)
 def split_point(
     f: Convex,
     o: Convex,
@@ -70,7 +70,7 @@ def split_point(
     return a, b
 
 
-@wp.func
+@wp.func(inline=False)
 def split_support(
     f: Convex,
     o: Convex,
@@ -159,7 +159,7 @@ def tetrahedron_weights(w: mat43) -> wp.vec4:
     return found
 
 
-@wp.func
+@wp.func(inline=False)
 def simplex_weights(w: mat43, count: int) -> wp.vec4:
     """Weights of the point of a simplex of 1 to 4 corners nearest to the origin."""
     weights = wp.vec4(1.0, 0.0, 0.0, 0.0)
@@ -174,7 +174,7 @@ def simplex_weights(w: mat43, count: int) -> wp.vec4:
     return weights
 
 
-@wp.func
+@wp.func(inline=False)
 def core_distance(
     f: Convex,
     o: Convex,

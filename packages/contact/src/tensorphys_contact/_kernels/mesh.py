@@ -10,6 +10,7 @@ import warp as wp
 from .convex import convex_of
 from .convex_pair import ON_OTHER, ROUNDING, WITNESS, separation_along
 from .gather import pair_rotation, relative_frame, spheres_apart, store_point
+from .mesh_cones import read_triangle
 from .mesh_points import ALIKE, keep_point, reduce_points, sort_by_name
 from .mesh_triangle import PATCH, SIDEWAYS, patch_point, triangle_points
 from .support import TRIANGLE, Convex, core_radius, support
@@ -77,7 +78,6 @@ def gather_points(
     known = int(0)
     again = bool(False)
     low, high = shape_box(o, hull_vertex, r, t, core_radius(o) + limit)
-    mesh = wp.mesh_get(mesh_id)
     for sweep in range(2):
         if sweep == 0 or again:
             query = wp.mesh_query_aabb(mesh_id, low, high)
@@ -98,9 +98,7 @@ def gather_points(
                     first_fold,
                 )
             while wp.mesh_query_aabb_next(query, triangle):
-                base = mesh.points[mesh.indices[3 * triangle]]
-                corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-                corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+                base, size = read_triangle(mesh_id, triangle, corner)
                 points, names, face, last, state = triangle_points(
                     o,
                     hull_vertex,
@@ -135,7 +133,6 @@ def gather_points(
                 if elsewhere and wp.max(names) >= 0:
                     elsewhere = wp.dot(way, face) < SIDEWAYS
                 apart = apart or elsewhere
-                size = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
                 band = wp.max(1.0e-4 * wp.min(radius, size), ROUNDING * (radius + size))
                 for k in range(4):
                     if names[k] >= 0 and not elsewhere:
@@ -180,7 +177,6 @@ def drop_explained(
     Returns:
         The new number of contacts, in the same order.
     """
-    mesh = wp.mesh_get(mesh_id)
     corner = wp.zeros(shape=(3,), dtype=wp.vec3)
     keeps = wp.zeros(shape=(64,), dtype=wp.int32)
     f = Convex()
@@ -194,9 +190,7 @@ def drop_explained(
         for e in range(count):
             other = point_out[e][3]
             if other <= 0.0 and other > depth + band and wp.dot(normal_out[e], normal_out[k]) < ALIKE:
-                base = mesh.points[mesh.indices[3 * triangle]]
-                corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-                corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+                base, _size = read_triangle(mesh_id, triangle, corner)
                 if separation_along(f, o, corner, hull_vertex, r, t - base, normal_out[e]) >= other - band:
                     keeps[k] = 0
     total = int(0)

@@ -15,6 +15,20 @@ MOST_STAR = wp.constant(64)
 
 
 @wp.func
+def read_triangle(mesh_id: wp.uint64, triangle: int, corner_out: wp.array[wp.vec3]):
+    """First corner of a triangle of a mesh, and the length of the longer of its edges there.
+
+    Args:
+        corner_out: Corners 1 and 2 from the first one; the first entry is left as it is.
+    """
+    mesh = wp.mesh_get(mesh_id)
+    base = mesh.points[mesh.indices[3 * triangle]]
+    corner_out[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
+    corner_out[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+    return base, wp.sqrt(wp.max(wp.length_sq(corner_out[1]), wp.length_sq(corner_out[2])))
+
+
+@wp.func
 def beyond_edge(n: wp.vec3, m: wp.vec3, edge: wp.vec3, fold: float) -> bool:
     """True where a normal leans over an edge by more than its fold.
 
@@ -35,7 +49,7 @@ def rises(base: wp.vec3, other: wp.vec3, n: wp.vec3) -> bool:
     return wp.dot(n, wp.normalize(other - base)) > LEAN
 
 
-@wp.func
+@wp.func(inline=False)
 def tops_star(
     mesh_id: wp.uint64,
     triangle_neighbour: wp.array[wp.vec3i],
@@ -74,7 +88,7 @@ def tops_star(
     return True
 
 
-@wp.func
+@wp.func(inline=False)
 def over_flat(
     p: wp.vec3,
     m: wp.vec3,
@@ -116,7 +130,7 @@ def over_flat(
     return False
 
 
-@wp.func
+@wp.func(inline=False)
 def leans_out(
     n: wp.vec3,
     m: wp.vec3,

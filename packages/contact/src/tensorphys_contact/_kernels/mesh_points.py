@@ -11,7 +11,7 @@ BUFFER = wp.constant(64)
 ALIKE = wp.constant(0.995)
 
 
-@wp.func
+@wp.func(inline=False)
 def reduce_points(
     count: int,
     most: int,
@@ -91,7 +91,7 @@ def sort_by_name(
         name_out[least] = name
 
 
-@wp.func
+@wp.func(inline=False)
 def keep_point(
     count: int,
     point: wp.vec4,

@@ -49,7 +49,7 @@ def is_explained(
     return False
 
 
-@wp.func
+@wp.func(inline=False)
 def triangle_points(
     o: Convex,
     vertex_o: wp.array[wp.vec3],
@@ -168,7 +168,7 @@ def triangle_points(
     return points, names, normal, last, state
 
 
-@wp.func
+@wp.func(inline=False)
 def patch_point(
     o: Convex,
     vertex_o: wp.array[wp.vec3],

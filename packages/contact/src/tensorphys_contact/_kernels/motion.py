@@ -123,7 +123,7 @@ def closing_bound(n: wp.vec3, f: Mover, o: Mover) -> float:
     return closing + wp.length(wp.cross(n, o.spin)) * o.reach
 
 
-@wp.func
+@wp.func(inline=False)
 def first_touch(
     piece: Convex,
     vertex: wp.array[wp.vec3],

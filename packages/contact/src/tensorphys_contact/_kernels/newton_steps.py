@@ -150,7 +150,7 @@ def subset_step(
     return step
 
 
-@wp.func
+@wp.func(inline=False)
 def minimax_step(
     a: mat43,
     b: mat43,

@@ -3,22 +3,42 @@
 import warp as wp
 
 from .gather import body_transform
-from .rays import PLANE, SPHERES, TRIANGLE_MESH, Shapes
+from .rays import PLANE, SPHERES, TRIANGLE_MESH
 from .solid_queries import depth_inside
 from .support import CONVEX_HULL
-from .volumes import measure_row, query_box, read_query
+from .volumes import Query, measure_row, query_box, read_query
+from .walk import Shapes, Tree, make_walk
 
-wp.set_module_options({"enable_backward": False, "max_unroll": 3})
+wp.set_module_options({"enable_backward": False, "max_unroll": 3, "block_dim": 128})
+
+
+@wp.struct
+class Marks:
+    """Marks of all shapes."""
+
+    mark: wp.array[wp.int32]
+
+
+@wp.func
+def visit_unmarked(
+    row: int, shapes: Shapes, body_pose: wp.array[wp.transform], q: Query, found: Marks
+) -> Marks:
+    """Mark a shape that a query overlaps."""
+    shape = shapes.row_shape[row]
+    if found.mark[shape] == 0:
+        v, _n, _p = measure_row(row, shapes, body_pose, q)
+        if v <= 0.0:
+            found.mark[shape] = 1
+    return found
+
+
+walk_unmarked = make_walk("unmarked", visit_unmarked, along_ray=False)
 
 
 @wp.kernel
 def mark_overlaps(
-    bvh: wp.uint64,
-    row: wp.array[wp.int32],
-    plane_start: wp.array[wp.int32],
-    plane_row: wp.array[wp.int32],
+    tree: Tree,
     shapes: Shapes,
-    shape_radius: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
     environment: wp.array[wp.int32],
     kind: wp.array[wp.int32],
@@ -32,24 +52,11 @@ def mark_overlaps(
 ):
     """One thread a query: 1 for each shape it overlaps."""
     i = wp.tid()
-    e = environment[i]
-    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes, shape_radius)
-    q.limit = 0.0
-    for k in range(plane_start[e], plane_start[e + 1]):
-        v, _n, _p = measure_row(plane_row[k], shapes, shape_radius, body_pose, q, 0)
-        if v <= 0.0:
-            mark_inout[shapes.row_shape[plane_row[k]]] = 1
-    root = wp.bvh_get_group_root(bvh, e)
-    if root >= 0:
-        low, high = query_box(q, q.pose, wp.vec3(), 0.0)
-        query = wp.bvh_query_aabb(bvh, low, high, root)
-        j = int(0)
-        while wp.bvh_query_next(query, j):
-            shape = shapes.row_shape[row[j]]
-            if mark_inout[shape] == 0:
-                v, _n, _p = measure_row(row[j], shapes, shape_radius, body_pose, q, 0)
-                if v <= 0.0:
-                    mark_inout[shape] = 1
+    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes)
+    low, high = query_box(q, q.pose, wp.vec3(), 0.0)
+    found = Marks()
+    found.mark = mark_inout
+    walk_unmarked(tree, environment[i], low, high, shapes, body_pose, q, found)
 
 
 @wp.func

@@ -209,7 +209,7 @@ def beside_cap(
     return n, fixed, foot
 
 
-@wp.func
+@wp.func(inline=False)
 def polish(
     f: Convex,
     o: Convex,

@@ -6,6 +6,7 @@ from .convex import convex_of
 from .gather import body_transform
 from .ray_shapes import convex_span
 from .solid_queries import hit_closed, hit_spheres, hit_surface
+from .walk import Shapes, Tree, make_walk
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -16,23 +17,36 @@ SPHERES = wp.constant(11)
 
 
 @wp.struct
-class Shapes:
-    """Arrays of a model that a ray needs."""
+class Ray:
+    """A ray in the frame of an environment."""
 
-    shape_type: wp.array[wp.int32]
-    shape_body: wp.array[wp.int32]
-    shape_size: wp.array[wp.vec3]
-    shape_vertices: wp.array[wp.vec2i]
-    shape_faces: wp.array[wp.vec2i]
-    shape_mesh: wp.array[wp.uint64]
-    shape_spheres: wp.array[wp.vec2i]
-    sphere: wp.array[wp.vec4]
-    hull_vertex: wp.array[wp.vec3]
-    face_range: wp.array[wp.vec2i]
-    face_normal: wp.array[wp.vec3]
-    face_vertex: wp.array[wp.int32]
-    row_shape: wp.array[wp.int32]
-    local_pose: wp.array[wp.transform]
+    origin: wp.vec3
+    direction: wp.vec3
+    any_hit: int
+    one_sided: wp.array[wp.int32]  # shapes whose back sides let rays through
+
+
+@wp.struct
+class NearestHit:
+    """Nearest hit so far; without one ``reach`` is how far the ray goes."""
+
+    shape: int
+    reach: float
+    normal: wp.vec3
+    triangle: int
+
+
+@wp.struct
+class HitList:
+    """Lists of the hits of all rays, of which the one of a ray is filled."""
+
+    ray: int
+    count: int
+    reach: float
+    shape: wp.array2d[wp.int32]
+    distance: wp.array2d[wp.float32]
+    normal: wp.array2d[wp.vec3]
+    triangle: wp.array2d[wp.int32]
 
 
 @wp.kernel
@@ -120,12 +134,29 @@ def hit_row(
     return distance, wp.quat_rotate(turn, normal), triangle
 
 
+@wp.func
+def visit_nearest(
+    row: int, shapes: Shapes, body_pose: wp.array[wp.transform], ray: Ray, found: NearestHit
+) -> NearestHit:
+    """Keep the nearest hit, ties to the lower shape; or the first one that is found."""
+    if ray.any_hit != 0 and found.shape >= 0:
+        return found
+    t, n, face = hit_row(row, shapes, body_pose, ray.one_sided, ray.origin, ray.direction, found.reach)
+    shape = shapes.row_shape[row]
+    if t < found.reach or (t == found.reach and (found.shape < 0 or shape < found.shape)):
+        found.reach = t
+        found.shape = shape
+        found.normal = n
+        found.triangle = face
+    return found
+
+
+walk_nearest = make_walk("nearest_hit", visit_nearest, along_ray=True)
+
+
 @wp.kernel
 def cast_closest(
-    bvh: wp.uint64,
-    row: wp.array[wp.int32],
-    plane_start: wp.array[wp.int32],
-    plane_row: wp.array[wp.int32],
+    tree: Tree,
     shapes: Shapes,
     body_pose: wp.array[wp.transform],
     one_sided: wp.array[wp.int32],
@@ -141,36 +172,21 @@ def cast_closest(
     triangle_out: wp.array[wp.int32],
 ):
     """One thread a ray: the nearest hit, ties to the lower shape; or whether there is any."""
-    ray = wp.tid()
-    e = environment[ray]
-    d = wp.normalize(direction[ray])
-    best = longest[ray]
-    found = int(-1)
-    normal = wp.vec3()
-    triangle = int(-1)
-    for k in range(plane_start[e], plane_start[e + 1]):
-        t, n, _f = hit_row(plane_row[k], shapes, body_pose, one_sided, origin[ray], d, best)
-        if t < best or (t == best and found < 0):
-            best = t
-            found = shapes.row_shape[plane_row[k]]
-            normal = n
-    root = wp.bvh_get_group_root(bvh, e)
-    if root >= 0:
-        query = wp.bvh_query_ray(bvh, origin[ray], d, root)
-        i = int(0)
-        while wp.bvh_query_next(query, i, best):
-            if any_hit == 0 or found < 0:
-                t, n, f = hit_row(row[i], shapes, body_pose, one_sided, origin[ray], d, best)
-                shape = shapes.row_shape[row[i]]
-                if t < best or (t == best and (found < 0 or shape < found)):
-                    best = t
-                    found = shape
-                    normal = n
-                    triangle = f
-    shape_out[ray] = found
-    distance_out[ray] = wp.where(found < 0, wp.inf, best)
-    normal_out[ray] = normal
-    triangle_out[ray] = triangle
+    i = wp.tid()
+    ray = Ray()
+    ray.origin = origin[i]
+    ray.direction = wp.normalize(direction[i])
+    ray.one_sided = one_sided
+    ray.any_hit = any_hit
+    found = NearestHit()
+    found.reach = longest[i]
+    found.shape = int(-1)
+    found.triangle = int(-1)
+    found = walk_nearest(tree, environment[i], ray.origin, ray.direction, shapes, body_pose, ray, found)
+    shape_out[i] = found.shape
+    distance_out[i] = wp.where(found.shape < 0, wp.inf, found.reach)
+    normal_out[i] = found.normal
+    triangle_out[i] = found.triangle
 
 
 @wp.func
@@ -208,12 +224,63 @@ def insert_hit(
     triangle_out[ray, k] = triangle
 
 
+@wp.func
+def start_list(
+    ray: int,
+    shape_out: wp.array2d[wp.int32],
+    distance_out: wp.array2d[wp.float32],
+    normal_out: wp.array2d[wp.vec3],
+    triangle_out: wp.array2d[wp.int32],
+) -> HitList:
+    """The list of a ray, or of another query, emptied."""
+    found = HitList()
+    found.ray = ray
+    found.shape = shape_out
+    found.distance = distance_out
+    found.normal = normal_out
+    found.triangle = triangle_out
+    for k in range(shape_out.shape[1]):
+        shape_out[ray, k] = -1
+        distance_out[ray, k] = wp.inf
+        triangle_out[ray, k] = -1
+    return found
+
+
+@wp.func
+def add_hit(found: HitList, shape: int, t: float, n: wp.vec3, triangle: int):
+    """:func:`insert_hit` into a list that has ``found.count`` hits."""
+    insert_hit(
+        found.ray,
+        found.count,
+        shape,
+        t,
+        n,
+        triangle,
+        found.shape,
+        found.distance,
+        found.normal,
+        found.triangle,
+    )
+
+
+@wp.func
+def visit_all(
+    row: int, shapes: Shapes, body_pose: wp.array[wp.transform], ray: Ray, found: HitList
+) -> HitList:
+    """Add the hit of a shape to a list."""
+    t, n, face = hit_row(row, shapes, body_pose, ray.one_sided, ray.origin, ray.direction, found.reach)
+    if t <= found.reach:
+        add_hit(found, shapes.row_shape[row], t, n, face)
+        found.count += 1
+    return found
+
+
+walk_all = make_walk("all_hits", visit_all, along_ray=True)
+
+
 @wp.kernel
 def cast_all(
-    bvh: wp.uint64,
-    row: wp.array[wp.int32],
-    plane_start: wp.array[wp.int32],
-    plane_row: wp.array[wp.int32],
+    tree: Tree,
     shapes: Shapes,
     body_pose: wp.array[wp.transform],
     one_sided: wp.array[wp.int32],
@@ -229,28 +296,12 @@ def cast_all(
     triangle_out: wp.array2d[wp.int32],
 ):
     """One thread a ray: the first hit of every shape, nearest first."""
-    ray = wp.tid()
-    e = environment[ray]
-    d = wp.normalize(direction[ray])
-    count = int(0)
-    for k in range(shape_out.shape[1]):
-        shape_out[ray, k] = -1
-        distance_out[ray, k] = wp.inf
-        triangle_out[ray, k] = -1
-    for k in range(plane_start[e], plane_start[e + 1]):
-        t, n, f = hit_row(plane_row[k], shapes, body_pose, one_sided, origin[ray], d, longest[ray])
-        if t <= longest[ray]:
-            shape = shapes.row_shape[plane_row[k]]
-            insert_hit(ray, count, shape, t, n, f, shape_out, distance_out, normal_out, triangle_out)
-            count += 1
-    root = wp.bvh_get_group_root(bvh, e)
-    if root >= 0:
-        query = wp.bvh_query_ray(bvh, origin[ray], d, root)
-        i = int(0)
-        while wp.bvh_query_next(query, i, longest[ray]):
-            t, n, f = hit_row(row[i], shapes, body_pose, one_sided, origin[ray], d, longest[ray])
-            if t <= longest[ray]:
-                shape = shapes.row_shape[row[i]]
-                insert_hit(ray, count, shape, t, n, f, shape_out, distance_out, normal_out, triangle_out)
-                count += 1
-    count_out[ray] = count
+    i = wp.tid()
+    ray = Ray()
+    ray.origin = origin[i]
+    ray.direction = wp.normalize(direction[i])
+    ray.one_sided = one_sided
+    found = start_list(i, shape_out, distance_out, normal_out, triangle_out)
+    found.reach = longest[i]
+    found = walk_all(tree, environment[i], ray.origin, ray.direction, shapes, body_pose, ray, found)
+    count_out[i] = found.count

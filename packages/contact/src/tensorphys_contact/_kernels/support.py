@@ -245,7 +245,7 @@ def box_face(size: wp.vec3, d: wp.vec3, corners_out: wp.array[wp.vec3]):
     return 4, normal, axis + wp.where(sign > 0.0, 3, 0)
 
 
-@wp.func
+@wp.func(inline=False)
 def face_toward(
     shape: Convex,
     vertex: wp.array[wp.vec3],

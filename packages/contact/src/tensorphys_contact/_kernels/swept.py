@@ -1,35 +1,44 @@
 """Contacts where shapes of fast bodies touch first in a step, in place of those of their start.
 
 A contact at the start is a half space that holds for the whole step: a body that passes beside an edge hits it.
+Meshes have a module of their own, :mod:`.swept_mesh`, which scenes without them never compile.
 """
 
 import warp as wp
 
-from .gather import body_transform, frame_between
-from .mesh import gather_points
-from .mesh_points import reduce_points, sort_by_name
-from .motion import mover_pose
-from .rays import Shapes
+from .gather import body_transform
+from .mesh_points import reduce_points
 from .swept_pair import (
-    FAR_APART,
     HIT,
-    MISSED,
-    SLOW,
     Bodies,
     Extents,
     Manifold,
+    Pair,
     find_convex_points,
-    hold,
-    is_slow,
-    is_swept,
-    pair_of,
+    make_sweep,
     put_points,
-    slack_of,
     touch_convex,
-    touch_mesh,
 )
+from .walk import Shapes
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
+
+
+@wp.func
+def put_convex_points(
+    p: Pair, at: float, slot: int, room: int, shapes: Shapes, extents: Extents, manifold_out: Manifold
+) -> int:
+    """Write the contacts of two convex shapes at the time of their touch; their number."""
+    point = wp.zeros(shape=(4,), dtype=wp.vec4)
+    normal = wp.zeros(shape=(4,), dtype=wp.vec3)
+    name = wp.zeros(shape=(4,), dtype=wp.int32)
+    total = find_convex_points(p, at, shapes, extents, point, normal, name)
+    if total > room:
+        total = reduce_points(total, room, 1.0e-4 * p.radius_o, point, normal, name)
+    return put_points(p, at, slot, total, point, normal, name, manifold_out)
+
+
+sweep_convex_pair = make_sweep("convex", touch_convex, put_convex_points)
 
 
 @wp.kernel
@@ -46,129 +55,12 @@ def sweep_convex(
     fate_out: wp.array[wp.int32],
     time_inout: wp.array[wp.float32],
 ):
-    """One thread a pair of convex shapes, or of one and a plane.
-
-    Before a step (``made`` 0) it gets the contacts of its first touch along the expected motion, after it bodies
-    are held back on the motion that they have made.
-    """
+    """One thread a pair of convex shapes, or of one and a plane; see :func:`~.swept_pair.make_sweep`."""
     pair = family[wp.tid()]
-    if pair < 0:
-        return
-    if made == 0:
-        fate_out[pair] = wp.where(
-            manifold_out.count[pair] > 0 and is_swept(pair_item[pair], shapes, bodies), SLOW, FAR_APART
+    if pair >= 0:
+        sweep_convex_pair(
+            pair, pair_item, slot_start, shapes, extents, bodies, made, manifold_out, fate_out, time_inout
         )
-    if fate_out[pair] == FAR_APART:
-        return
-    p = pair_of(pair_item[pair], shapes, extents, bodies)
-    if is_slow(p):
-        return
-    # After a step first whether it went through, then where the surface is.
-    slack = slack_of(p, extents, bodies) * float(made)
-    at = float(0.0)
-    through = float(0.0)
-    turn = int(0)
-    while turn <= made:
-        at = touch_convex(p, shapes, extents, slack)
-        through = wp.where(turn == 0, at, through)
-        slack = 0.0
-        turn = wp.where(at > 1.0, 2, turn + 1)
-    if made == 1 and through <= 1.0:
-        hold(p, wp.where(at > 0.0, at, through), bodies, time_inout)
-    if made == 1 or at == 0.0:
-        return
-    fate_out[pair] = MISSED
-    if at > 1.0:
-        manifold_out.count[pair] = 0
-        return
-    point = wp.zeros(shape=(4,), dtype=wp.vec4)
-    normal = wp.zeros(shape=(4,), dtype=wp.vec3)
-    name = wp.zeros(shape=(4,), dtype=wp.int32)
-    total = find_convex_points(p, at, shapes, extents, point, normal, name)
-    room = slot_start[pair + 1] - slot_start[pair]
-    if total > room:
-        total = reduce_points(total, room, 1.0e-4 * p.radius_o, point, normal, name)
-    manifold_out.count[pair] = put_points(p, at, slot_start[pair], total, point, normal, name, manifold_out)
-    fate_out[pair] = HIT
-
-
-@wp.kernel
-def sweep_meshes(
-    family: wp.array[wp.int32],
-    pair_item: wp.array[wp.vec4i],
-    slot_start: wp.array[wp.int32],
-    shapes: Shapes,
-    extents: Extents,
-    bodies: Bodies,
-    made: int,
-    # outputs
-    manifold_out: Manifold,
-    fate_out: wp.array[wp.int32],
-    time_inout: wp.array[wp.float32],
-):
-    """One thread a pair of a mesh and a convex shape; as :func:`sweep_convex`."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    if made == 0:
-        fate_out[pair] = wp.where(
-            manifold_out.count[pair] > 0 and is_swept(pair_item[pair], shapes, bodies), SLOW, FAR_APART
-        )
-    if fate_out[pair] == FAR_APART:
-        return
-    p = pair_of(pair_item[pair], shapes, extents, bodies)
-    if is_slow(p):
-        return
-    # After a step first whether it went through, then where the surface is.
-    slack = slack_of(p, extents, bodies) * float(made)
-    at = float(0.0)
-    through = float(0.0)
-    turn = int(0)
-    while turn <= made:
-        at = touch_mesh(p, shapes, extents, slack)
-        through = wp.where(turn == 0, at, through)
-        slack = 0.0
-        turn = wp.where(at > 1.0, 2, turn + 1)
-    if made == 1 and through <= 1.0:
-        hold(p, wp.where(at > 0.0, at, through), bodies, time_inout)
-    if made == 1 or at == 0.0:
-        return
-    fate_out[pair] = MISSED
-    if at > 1.0:
-        manifold_out.count[pair] = 0
-        return
-    point = wp.zeros(shape=(64,), dtype=wp.vec4)
-    normal = wp.zeros(shape=(64,), dtype=wp.vec3)
-    name = wp.zeros(shape=(64,), dtype=wp.int32)
-    slot = slot_start[pair]
-    room = slot_start[pair + 1] - slot
-    r, t, _q = frame_between(mover_pose(p.mover_f, at), mover_pose(p.mover_o, at), p.local_f, p.local_o)
-    total = gather_points(
-        shapes.shape_mesh[p.f],
-        extents.shape_fold[p.f],
-        extents.triangle_fold,
-        extents.triangle_neighbour,
-        p.convex_o,
-        shapes.hull_vertex,
-        shapes.face_range,
-        shapes.face_normal,
-        shapes.face_vertex,
-        r,
-        t,
-        p.near,
-        p.radius_o,
-        room,
-        point,
-        normal,
-        name,
-    )
-    sort_by_name(total, point, normal, name)
-    total = reduce_points(total, room, 1.0e-4 * p.radius_o, point, normal, name)
-    # Where no triangle owns the touch, the points of the start stay.
-    fate_out[pair] = SLOW
-    if total > 0:
-        manifold_out.count[pair] = put_points(p, at, slot, total, point, normal, name, manifold_out)
-        fate_out[pair] = HIT
 
 
 @wp.kernel

@@ -5,9 +5,11 @@ import warp as wp
 from .convex import convex_of
 from .convex_pair import convex_manifold
 from .gather import frame_between, store_point
+from .mesh_cones import read_triangle
 from .motion import NEVER, Mover, first_touch, mover_of, mover_pose, point_way
-from .rays import PLANE, Shapes
+from .rays import PLANE
 from .support import BOX, TRIANGLE, Convex
+from .walk import Shapes
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -199,16 +201,12 @@ def touch_mesh(p: Pair, shapes: Shapes, extents: Extents, slack: float) -> float
     piece.last_vertex = 3
     best = float(NEVER)
     low, high = swept_box(p, extents)
-    mesh = wp.mesh_get(shapes.shape_mesh[p.f])
     query = wp.mesh_query_aabb(shapes.shape_mesh[p.f], low, high)
     triangle = int(0)
     while wp.mesh_query_aabb_next(query, triangle):
-        base = mesh.points[mesh.indices[3 * triangle]]
-        corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-        corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
+        base, longest = read_triangle(shapes.shape_mesh[p.f], triangle, corner)
         m = wp.cross(corner[1], corner[2])
         area = wp.length(m)
-        longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
         if area > 1.0e-7 * longest * longest:
             at = first_touch(
                 piece,
@@ -355,3 +353,65 @@ def hold(p: Pair, at: float, bodies: Bodies, time_inout: wp.array[wp.float32]):
         if body >= 0:
             if bodies.swept[body] == 1:
                 wp.atomic_min(time_inout, body, at)
+
+
+def make_sweep(name: str, touch: wp.Function, put: wp.Function) -> wp.Function:
+    """What becomes of one pair of a kind in a step, or became of it.
+
+    Before a step (``made`` 0) a pair gets the contacts of its first touch along the expected motion, after it bodies
+    are held back on the motion that they have made.
+
+    Args:
+        name: Name of the kind.
+        touch: First touch, ``touch(p, shapes, extents, slack)``.
+        put: Writes the contacts of a touch, ``put(p, at, slot, room, shapes, extents, manifold)``, and returns their
+            number; without any, those of the start stay.
+    """
+
+    @wp.func(name=f"sweep_{name}")
+    def sweep(
+        pair: int,
+        pair_item: wp.array[wp.vec4i],
+        slot_start: wp.array[wp.int32],
+        shapes: Shapes,
+        extents: Extents,
+        bodies: Bodies,
+        made: int,
+        manifold_out: Manifold,
+        fate_out: wp.array[wp.int32],
+        time_inout: wp.array[wp.float32],
+    ):
+        if made == 0:
+            fate_out[pair] = wp.where(
+                manifold_out.count[pair] > 0 and is_swept(pair_item[pair], shapes, bodies), SLOW, FAR_APART
+            )
+        if fate_out[pair] == FAR_APART:
+            return
+        p = pair_of(pair_item[pair], shapes, extents, bodies)
+        if is_slow(p):
+            return
+        # After a step first whether it went through, then where the surface is.
+        slack = slack_of(p, extents, bodies) * float(made)
+        at = float(0.0)
+        through = float(0.0)
+        turn = int(0)
+        while turn <= made:
+            at = touch(p, shapes, extents, slack)
+            through = wp.where(turn == 0, at, through)
+            slack = 0.0
+            turn = wp.where(at > 1.0, 2, turn + 1)
+        if made == 1 and through <= 1.0:
+            hold(p, wp.where(at > 0.0, at, through), bodies, time_inout)
+        if made == 1 or at == 0.0:
+            return
+        if at > 1.0:
+            fate_out[pair] = MISSED
+            manifold_out.count[pair] = 0
+            return
+        slot = slot_start[pair]
+        total = put(p, at, slot, slot_start[pair + 1] - slot, shapes, extents, manifold_out)
+        if total > 0:
+            manifold_out.count[pair] = total
+            fate_out[pair] = HIT
+
+    return sweep

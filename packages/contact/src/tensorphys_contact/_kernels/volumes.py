@@ -5,11 +5,15 @@ import warp as wp
 from .convex import convex_of
 from .convex_pair import separate
 from .gather import body_transform
-from .rays import PLANE, SDF, SPHERES, TRIANGLE_MESH, Shapes, insert_hit
+from .mesh_cones import read_triangle
+from .rays import PLANE, SDF, SPHERES, TRIANGLE_MESH, HitList, add_hit, start_list
 from .solid_queries import depth_inside
 from .support import CAPSULE, CONVEX_HULL, SPHERE, TRIANGLE, Convex, core_radius, support
+from .walk import Shapes, Tree, make_walk
 
-wp.set_module_options({"enable_backward": False, "max_unroll": 3})
+# A thread that walks two trees at once keeps a stack for each in shared memory; 256 threads would need more than a
+# block has.
+wp.set_module_options({"enable_backward": False, "max_unroll": 3, "block_dim": 128})
 
 MOST_ADVANCES = wp.constant(64)
 # Gap at which a sweep counts as touching, in radii of the query shape.
@@ -27,6 +31,17 @@ class Query:
     radius: float
     limit: float
     travel: wp.vec3
+    swept: int
+
+
+@wp.struct
+class NearestShape:
+    """Shape of the least separation so far, or the first that a sweep meets."""
+
+    shape: int
+    value: float
+    normal: wp.vec3
+    point: wp.vec3
 
 
 @wp.func
@@ -39,7 +54,6 @@ def read_query(
     corner: wp.array[wp.vec3],
     pose: wp.array[wp.transform],
     shapes: Shapes,
-    shape_radius: wp.array[wp.float32],
 ) -> Query:
     """Query shape i; a hull is that of the model's shape ``hull[i]``, or of its own corners where that is −1."""
     q = Query()
@@ -56,7 +70,7 @@ def read_query(
         else:
             q.shape.first_vertex = shapes.shape_vertices[hull[i]][0]
             q.shape.last_vertex = shapes.shape_vertices[hull[i]][1]
-            q.radius = shape_radius[hull[i]]
+            q.radius = shapes.shape_radius[hull[i]]
     elif kind[i] == CAPSULE:
         q.radius = size[i][0] + size[i][1]
     return q
@@ -82,7 +96,7 @@ def query_box(q: Query, x: wp.transform, travel: wp.vec3, reach: float):
     return low, high
 
 
-@wp.func
+@wp.func(inline=False)
 def piece_distance(
     piece: Convex,
     vertex: wp.array[wp.vec3],
@@ -205,14 +219,10 @@ def measure_surface(
     piece.last_vertex = 3
     reach = wp.where(swept != 0, 0.0, q.limit)
     low, high = query_box(q, x, d * wp.where(swept != 0, q.limit, 0.0), reach)
-    mesh = wp.mesh_get(shapes.shape_mesh[shape])
     query = wp.mesh_query_aabb(shapes.shape_mesh[shape], low, high)
     triangle = int(0)
     while wp.mesh_query_aabb_next(query, triangle):
-        base = mesh.points[mesh.indices[3 * triangle]]
-        corner[1] = mesh.points[mesh.indices[3 * triangle + 1]] - base
-        corner[2] = mesh.points[mesh.indices[3 * triangle + 2]] - base
-        longest = wp.sqrt(wp.max(wp.length_sq(corner[1]), wp.length_sq(corner[2])))
+        base, longest = read_triangle(shapes.shape_mesh[shape], triangle, corner)
         v, n, p = measure_piece(piece, corner, q, r, t - base, longest, d, swept)
         if v < value:
             value = v
@@ -236,7 +246,6 @@ def measure_surface(
 def measure_solids(
     shape: int,
     shapes: Shapes,
-    shape_radius: wp.array[wp.float32],
     q: Query,
     r: wp.mat33,
     t: wp.vec3,
@@ -251,7 +260,7 @@ def measure_solids(
     normal = wp.vec3()
     point = wp.vec3()
     piece = convex_of(shape, shapes.shape_type, shapes.shape_size, shapes.shape_vertices, shapes.shape_faces)
-    radius = shape_radius[shape]
+    radius = shapes.shape_radius[shape]
     base = wp.vec3()
     first = int(0)
     end = int(1)
@@ -278,10 +287,8 @@ def measure_solids(
 def measure_row(
     row: int,
     shapes: Shapes,
-    shape_radius: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
     q: Query,
-    swept: int,
 ):
     """Value (see :func:`measure_piece`) of one shape, normal and point in the environment frame."""
     shape = shapes.row_shape[row]
@@ -302,21 +309,48 @@ def measure_row(
     point = wp.vec3()
     kind = shapes.shape_type[shape]
     if kind >= TRIANGLE_MESH and kind != SPHERES:
-        value, normal, point = measure_surface(shape, shapes, q, x, r, t, d, swept)
+        value, normal, point = measure_surface(shape, shapes, q, x, r, t, d, q.swept)
     else:
-        value, normal, point = measure_solids(shape, shapes, shape_radius, q, r, t, d, swept)
+        value, normal, point = measure_solids(shape, shapes, q, r, t, d, q.swept)
     on = wp.transform_get_translation(pose) + wp.quat_rotate(turn, wp.transform_point(local, point))
     return value, wp.quat_rotate(full, normal), on
 
 
+@wp.func
+def visit_nearest(
+    row: int, shapes: Shapes, body_pose: wp.array[wp.transform], q: Query, found: NearestShape
+) -> NearestShape:
+    """Keep the shape of the least value, ties to the lower one."""
+    v, n, p = measure_row(row, shapes, body_pose, q)
+    shape = shapes.row_shape[row]
+    if v < found.value or (v == found.value and (found.shape < 0 or shape < found.shape)):
+        found.value = v
+        found.shape = shape
+        found.normal = n
+        found.point = p
+    return found
+
+
+@wp.func
+def visit_overlap(
+    row: int, shapes: Shapes, body_pose: wp.array[wp.transform], q: Query, found: HitList
+) -> HitList:
+    """Add a shape that a query overlaps to a list."""
+    v, n, _p = measure_row(row, shapes, body_pose, q)
+    if v <= 0.0:
+        add_hit(found, shapes.row_shape[row], v, n, -1)
+        found.count += 1
+    return found
+
+
+walk_nearest = make_walk("nearest_shape", visit_nearest, along_ray=False)
+walk_overlaps = make_walk("overlaps", visit_overlap, along_ray=False)
+
+
 @wp.kernel
 def query_nearest(
-    bvh: wp.uint64,
-    row: wp.array[wp.int32],
-    plane_start: wp.array[wp.int32],
-    plane_row: wp.array[wp.int32],
+    tree: Tree,
     shapes: Shapes,
-    shape_radius: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
     environment: wp.array[wp.int32],
     kind: wp.array[wp.int32],
@@ -336,53 +370,28 @@ def query_nearest(
 ):
     """One thread a query: the shape of least separation, or the first that a sweep meets."""
     i = wp.tid()
-    e = environment[i]
-    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes, shape_radius)
+    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes)
     q.limit = limit[i]
+    q.swept = swept
     reach = limit[i]
-    travel = wp.vec3()
     if swept != 0:
         q.travel = wp.normalize(direction[i])
-        travel = q.travel * limit[i]
         reach = 0.0
-    best = limit[i]
-    found = int(-1)
-    normal = wp.vec3()
-    point = wp.vec3()
-    for k in range(plane_start[e], plane_start[e + 1]):
-        v, n, p = measure_row(plane_row[k], shapes, shape_radius, body_pose, q, swept)
-        if v < best or (v == best and found < 0):
-            best = v
-            found = shapes.row_shape[plane_row[k]]
-            normal = n
-            point = p
-    root = wp.bvh_get_group_root(bvh, e)
-    if root >= 0:
-        low, high = query_box(q, q.pose, travel, reach)
-        query = wp.bvh_query_aabb(bvh, low, high, root)
-        j = int(0)
-        while wp.bvh_query_next(query, j):
-            v, n, p = measure_row(row[j], shapes, shape_radius, body_pose, q, swept)
-            shape = shapes.row_shape[row[j]]
-            if v < best or (v == best and (found < 0 or shape < found)):
-                best = v
-                found = shape
-                normal = n
-                point = p
-    shape_out[i] = found
-    distance_out[i] = wp.where(found < 0, wp.inf, best)
-    normal_out[i] = normal
-    point_out[i] = point
+    found = NearestShape()
+    found.value = limit[i]
+    found.shape = int(-1)
+    low, high = query_box(q, q.pose, q.travel * limit[i], reach)
+    found = walk_nearest(tree, environment[i], low, high, shapes, body_pose, q, found)
+    shape_out[i] = found.shape
+    distance_out[i] = wp.where(found.shape < 0, wp.inf, found.value)
+    normal_out[i] = found.normal
+    point_out[i] = found.point
 
 
 @wp.kernel
 def query_overlaps(
-    bvh: wp.uint64,
-    row: wp.array[wp.int32],
-    plane_start: wp.array[wp.int32],
-    plane_row: wp.array[wp.int32],
+    tree: Tree,
     shapes: Shapes,
-    shape_radius: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
     environment: wp.array[wp.int32],
     kind: wp.array[wp.int32],
@@ -400,29 +409,8 @@ def query_overlaps(
 ):
     """One thread a query: all shapes it overlaps, the deepest first."""
     i = wp.tid()
-    e = environment[i]
-    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes, shape_radius)
-    q.limit = 0.0
-    count = int(0)
-    for k in range(shape_out.shape[1]):
-        shape_out[i, k] = -1
-        separation_out[i, k] = wp.inf
-        triangle_out[i, k] = -1
-    for k in range(plane_start[e], plane_start[e + 1]):
-        v, n, _p = measure_row(plane_row[k], shapes, shape_radius, body_pose, q, 0)
-        if v <= 0.0:
-            shape = shapes.row_shape[plane_row[k]]
-            insert_hit(i, count, shape, v, n, -1, shape_out, separation_out, normal_out, triangle_out)
-            count += 1
-    root = wp.bvh_get_group_root(bvh, e)
-    if root >= 0:
-        low, high = query_box(q, q.pose, wp.vec3(), 0.0)
-        query = wp.bvh_query_aabb(bvh, low, high, root)
-        j = int(0)
-        while wp.bvh_query_next(query, j):
-            v, n, _p = measure_row(row[j], shapes, shape_radius, body_pose, q, 0)
-            if v <= 0.0:
-                shape = shapes.row_shape[row[j]]
-                insert_hit(i, count, shape, v, n, -1, shape_out, separation_out, normal_out, triangle_out)
-                count += 1
-    count_out[i] = count
+    q = read_query(i, kind, size, hull, corner_start, corner, pose, shapes)
+    low, high = query_box(q, q.pose, wp.vec3(), 0.0)
+    found = start_list(i, shape_out, separation_out, normal_out, triangle_out)
+    found = walk_overlaps(tree, environment[i], low, high, shapes, body_pose, q, found)
+    count_out[i] = found.count
