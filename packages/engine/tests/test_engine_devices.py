@@ -1,7 +1,8 @@
 """One step from 1000 random states: every device gives what the CPU gave.
 
 The steps of the CPU are recorded, so that a CUDA machine without a compiler for its CPU can compare; on the CPU the same
-test sees that the record is still what it gives.
+test sees that the record is still what it gives. A few states with contacts have several solutions, between which roundings
+decide: there the CPU differs from itself by more than the bound when its state is moved by roundings, which the record knows.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ def _load() -> ModuleType:
 
 
 recorded = _load()
+UNDECIDED = 0.025
+"""Share of the states that may have several solutions."""
 
 
 @pytest.fixture(scope="module")
@@ -41,4 +44,10 @@ def test_a_step_is_the_same_on_every_device(device: str, expected: dict[str, np.
             np.testing.assert_array_equal(values, want, err_msg=name)
         else:
             error = np.abs(values - want).max(axis=1) / np.abs(want).max()
+            own = expected.get(f"{case}: {name}, own difference", np.zeros(len(error)))
+            undecided = own > bound
+            assert undecided.mean() <= UNDECIDED
+            # there it comes to no more than another of the solutions
+            assert (error[undecided] <= 4.0 * own[undecided]).all()
+            error = error[~undecided]
             assert error.max() < bound, f"{name}: {error.max():.2g}, {np.quantile(error, 0.99):.2g} at 99 %"

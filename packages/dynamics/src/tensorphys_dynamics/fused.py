@@ -13,7 +13,7 @@ from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Contro
 from tensorphys_dynamics._kernels.fused.contact_setup import ROW_HEAD
 from tensorphys_dynamics._kernels.fused.holding import holding_kernel
 from tensorphys_dynamics._kernels.fused.source import LOCAL_CONTACTS, SizeClass, step_kernel
-from tensorphys_dynamics.model import Model, has_bounded_impulses
+from tensorphys_dynamics.model import Model, has_bounded_impulses, is_any_thin
 from tensorphys_dynamics.protocols import Contacts
 from tensorphys_dynamics.state import Control, State
 from tensorphys_dynamics.topology import ArticulationType
@@ -60,6 +60,8 @@ def supports(model: Model, contacts: Contacts | None = None) -> str | None:
     for reason, column, usual in _GENERIC:
         if (getattr(model, f"link_{column}").numpy() != usual).any():
             return reason
+    if kind.link_count == 1 and is_any_thin(model):
+        return "a body is so thin that its spin changes within a substep"
     if has_bounded_impulses(model):
         return "a body bounds the impulses of its contacts"
     patches = getattr(contacts, "patch_radius", None)

@@ -11,6 +11,7 @@ import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Tables
 from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE
+from tensorphys_dynamics._kernels.thin_spin import THIN
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.topology import ArticulationType
 
@@ -313,6 +314,14 @@ class Model:
 def has_bounded_impulses(model: Model) -> bool:
     """Whether a body bounds the impulses of its contacts."""
     return bool((model.link_max_contact_impulse.numpy() < UNBOUNDED_IMPULSE).any())
+
+
+def is_any_thin(model: Model) -> bool:
+    """Whether a body is thin, see `thin_spin`."""
+    inertia = model.link_inertia.numpy().astype(np.float64)
+    inertia = inertia[np.linalg.det(inertia) > 0.0]
+    size = np.trace(inertia, axis1=1, axis2=2) * np.trace(np.linalg.inv(inertia), axis1=1, axis2=2)
+    return bool((size > THIN).any())
 
 
 def _starts(counts: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -42,6 +42,7 @@ from tensorphys_dynamics._kernels.friction import (
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics
 from tensorphys_dynamics._kernels.precise import is_strained, precise_kick
 from tensorphys_dynamics._kernels.tension import add_tension
+from tensorphys_dynamics._kernels.thin_spin import turn_thin
 from tensorphys_dynamics._kernels.trail import copy_positions, keep_change, keep_substep
 from tensorphys_dynamics._kernels.wrenches import wrenches
 
@@ -331,6 +332,12 @@ def smooth_substep(
     unblended = int(0)
     if first == 1 and s.fresh[a] == 0 and s.root_synced[a] == 1:
         unblended = unblend_root(t, m, s, c, w, a, h)
+    spun = turn_thin(t, m, s, w, a, h)
     keep_substep(t, m, s, w, y, a, unblended)
+    if wp.length_sq(spun) > 0.0:
+        # the reported velocity is not carried on along the spin
+        for i in range(3):
+            index = t.articulation_velocity[a] + 3 + i
+            w.kick[index] = w.kick[index] - spun[i]
     dof_rows(t, m, s, c, w, a, h)
     to_u(t, w, a, w.free_velocity, w.u)
