@@ -103,7 +103,7 @@ def test_abstract_members_are_those_of_the_interface() -> None:
 
 
 def test_no_member_is_missing_or_added() -> None:
-    public = {name for name in vars(PhysicsBackend) if not name.startswith("_")}
+    public = {name for name in dir(PhysicsBackend) if not name.startswith("_")}
     assert public == ABSTRACT.keys() | DEFAULTS.keys() | PROPERTIES
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pxr import Sdf
 
 from tensorphys_backend.errors import NotPlayingError, PrimPathError
-from tensorphys_backend.handles import Handle, independent, to_wxyz, to_xyzw
+from tensorphys_backend.handles import Handle, independent, to_wxyz
 from tensorphys_backend.world import to_numpy
 
 __all__ = ["AppliedActions", "ArticulationHandle"]
@@ -148,12 +148,7 @@ class ArticulationHandle(Handle):
             orientations: Quaternion ``w x y z``, shape [1, 4]; None leaves it.
         """
         view = self._bound
-        pose = independent(view.get_root_transforms())
-        if positions is not None:
-            pose[:, :3] = self._array(positions, (1, 3))
-        if orientations is not None:
-            pose[:, 3:] = to_xyzw(self._array(orientations, (1, 4)))
-        view.set_root_transforms(pose, _ROW)
+        view.set_root_transforms(self._posed(view.get_root_transforms(), positions, orientations), _ROW)
 
     def get_velocities(self) -> Any:
         """Linear velocity of the root's centre of mass and angular velocity [m/s, rad/s], shape [1, 6]."""

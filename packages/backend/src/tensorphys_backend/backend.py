@@ -12,7 +12,7 @@ from pxr import Usd, UsdGeom
 from tensorphys_backend import schemas
 from tensorphys_backend.application import StandaloneApplication
 from tensorphys_backend.articulation_handle import ArticulationHandle
-from tensorphys_backend.attachments import define_attachment, remove_attachment
+from tensorphys_backend.attachment_calls import AttachmentCalls
 from tensorphys_backend.bodies import BodyCalls
 from tensorphys_backend.clock_calls import ClockCalls
 from tensorphys_backend.context import PhysicsContext, Timeline
@@ -29,7 +29,7 @@ from tensorphys_backend.world import host_array
 __all__ = ["TensorPhysBackend"]
 
 
-class TensorPhysBackend(SceneCalls, ParticleCalls, BodyCalls, SchemaCalls, ClockCalls):
+class TensorPhysBackend(SceneCalls, ParticleCalls, AttachmentCalls, BodyCalls, SchemaCalls, ClockCalls):
     """A simulation of a USD stage without any application framework.
 
     The whole stage is one world. It is read when the simulation is played; edits of the stage while it plays are taken
@@ -373,53 +373,6 @@ class TensorPhysBackend(SceneCalls, ParticleCalls, BodyCalls, SchemaCalls, Clock
         pose = rigid_pose(self.live.poses.world(prim_path))
         values = host_array(pose, self._frontend)
         return values[:3], values[3:]
-
-    # Attachments, beside the interface.
-
-    def create_attachment_constraint(
-        self,
-        prim_path: str,
-        joint_type: str,
-        body0: str | None,
-        body1: str | None,
-        joint_frame_in_parent_frame_pos: Any,
-        joint_frame_in_parent_frame_quat: Any,
-        joint_frame_in_child_frame_pos: Any,
-        joint_frame_in_child_frame_quat: Any,
-    ) -> str:
-        """Join two bodies; while the simulation plays they are so from the next step on, and batch views of before are stale.
-
-        Bodies that are joined do not collide with each other.
-
-        Args:
-            prim_path: Prim of the joint, which is authored.
-            joint_type: ``"FixedJoint"`` or ``"SphericalJoint"``.
-            body0, body1: Paths of both bodies; None for the world.
-            joint_frame_in_parent_frame_pos, joint_frame_in_parent_frame_quat: The joint in the own, scaled frame of body 0:
-                position [stage length] and quaternion xyzw.
-            joint_frame_in_child_frame_pos, joint_frame_in_child_frame_quat: Likewise in that of body 1.
-
-        Returns:
-            What :meth:`remove_attachment_constraint` takes: the path.
-
-        Raises:
-            ValueError: Another type, or numbers that are no frame.
-            PrimPathError: The path is taken or none, or a body is none.
-        """
-        parent = (joint_frame_in_parent_frame_pos, joint_frame_in_parent_frame_quat)
-        child = (joint_frame_in_child_frame_pos, joint_frame_in_child_frame_quat)
-        define_attachment(self.stage, prim_path, joint_type, (body0, body1), (parent, child))
-        self.flush_changes()
-        return prim_path
-
-    def remove_attachment_constraint(self, handle: str) -> None:
-        """Set free what :meth:`create_attachment_constraint` joined; what is free already stays so.
-
-        Raises:
-            PrimPathError: The path is that of something else.
-        """
-        remove_attachment(self.stage, handle)
-        self.flush_changes()
 
     def create_articulation_view(self, prim_path: str) -> ArticulationHandle:
         """Handle of an articulation; it may be made before the simulation plays."""

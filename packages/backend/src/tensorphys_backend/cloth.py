@@ -12,7 +12,7 @@ from tensorphys_backend.carried import particle_ranges
 from tensorphys_backend.errors import BackendError, PrimPathError
 from tensorphys_backend.world import World, to_numpy
 
-__all__ = ["KINDS", "ParticleRows", "author_stiffness", "authored_stiffness"]
+__all__ = ["KINDS", "ClothRows", "ParticleRows", "author_stiffness", "authored_stiffness"]
 
 KINDS = {
     "bend": "springBendStiffness",
@@ -24,16 +24,17 @@ _DEFAULTS = {"bend": 1.5, "damping": 10.0, "shear": 1.5, "stretch": 1.5}
 
 
 class ParticleRows:
-    """Positions and velocities of the particles of cloths, or of cloths and sets, world frame.
+    """Positions and velocities of the particles of cloths and sets, world frame.
 
     Args:
         world: The simulation.
-        sets: Whether sets of particles are meant as well.
     """
 
-    def __init__(self, world: World, *, sets: bool = False) -> None:
-        self._world, self._kind = world, "set of particles" if sets else "cloth"
-        self._ranges = particle_ranges(world.simulation, sets=sets)
+    _kind, _sets = "set of particles", True
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._ranges = particle_ranges(world.simulation, sets=self._sets)
 
     def read(self, path: str, name: str, rows: Any = None) -> Any:
         """Values of particles as an array of the frontend that nothing else writes.
@@ -88,6 +89,12 @@ class ParticleRows:
         if place is None:
             raise PrimPathError(f"{path}: no simulated {self._kind} has this path")
         return place
+
+
+class ClothRows(ParticleRows):
+    """Positions and velocities of the particles of cloths alone."""
+
+    _kind, _sets = "cloth", False
 
 
 def authored_stiffness(prim: Any) -> dict[str, float]:

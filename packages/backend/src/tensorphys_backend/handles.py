@@ -124,6 +124,15 @@ class Handle(ABC):
             )
         return self._view
 
+    def _posed(self, pose: Any, positions: Any, orientations: Any) -> Any:
+        """A pose of shape [1, 7] with another position, and quaternion ``w x y z``, where they are given."""
+        pose = independent(pose)
+        if positions is not None:
+            pose[:, :3] = self._array(positions, (1, 3))
+        if orientations is not None:
+            pose[:, 3:] = to_xyzw(self._array(orientations, (1, 4)))
+        return pose
+
     def _array(self, data: Any, shape: tuple[int, ...], *, host: bool = False) -> Any:
         world = self._owner.live_world
         if world is None:

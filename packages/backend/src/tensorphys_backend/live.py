@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
 
 import numpy as np
 from pxr import Usd, UsdPhysics
@@ -11,7 +11,7 @@ from pxr import Usd, UsdPhysics
 from tensorphys_backend.asking_colliders import AskingColliders
 from tensorphys_backend.carried import carry_state, is_same_layout, patch_parameters
 from tensorphys_backend.changes import PendingChanges, StageChanges
-from tensorphys_backend.cloth import ParticleRows
+from tensorphys_backend.cloth import ClothRows, ParticleRows
 from tensorphys_backend.context import PhysicsContext
 from tensorphys_backend.errors import NotPlayingError
 from tensorphys_backend.poses import RenderLayer, StagePoses
@@ -20,6 +20,8 @@ from tensorphys_backend.schemas import applied_schemas
 from tensorphys_backend.world import World
 
 __all__ = ["LiveStage"]
+
+_Part = TypeVar("_Part")
 
 
 class LiveStage:
@@ -46,10 +48,7 @@ class LiveStage:
         self.generation, self.build_count = 0, 0
         self._reusable = True
         self._poses: StagePoses | None = None
-        self._queries: SceneQueries | None = None
-        self._colliders: AskingColliders | None = None
-        self._cloth: ParticleRows | None = None
-        self._sets: ParticleRows | None = None
+        self._parts: dict[Any, Any] = {}
 
     def require(self, what: str) -> World:
         """The simulation.
@@ -84,7 +83,7 @@ class LiveStage:
         # Edits that were written into a simulation are no part of what its reset goes back to.
         self._reusable = True
         self._poses = None if world is None else StagePoses(self.stage, world)
-        self._queries = self._colliders = self._cloth = self._sets = None
+        self._parts = {}
 
     def stop(self) -> None:
         """End the simulation; the stage shows what is authored."""
@@ -124,51 +123,31 @@ class LiveStage:
 
     @property
     def queries(self) -> SceneQueries:
-        """Scene queries of the simulation.
-
-        Raises:
-            NotPlayingError: It is stopped.
-        """
-        world = self.require("scene query")
-        if self._queries is None:
-            self._queries = SceneQueries(world)
-        return self._queries
+        """Scene queries of the simulation; these four raise ``NotPlayingError`` where it is stopped."""
+        return self._part("scene query", SceneQueries)
 
     @property
     def colliders(self) -> AskingColliders:
-        """Colliders of the simulation that ask.
-
-        Raises:
-            NotPlayingError: It is stopped.
-        """
-        world = self.require("scene query")
-        if self._colliders is None:
-            self._colliders = AskingColliders(world)
-        return self._colliders
+        """Colliders of the simulation that ask."""
+        return self._part("scene query", AskingColliders)
 
     @property
-    def cloth(self) -> ParticleRows:
-        """Particles of cloths of the simulation.
-
-        Raises:
-            NotPlayingError: It is stopped.
-        """
-        world = self.require("cloth state")
-        if self._cloth is None:
-            self._cloth = ParticleRows(world)
-        return self._cloth
+    def cloth(self) -> ClothRows:
+        """Particles of cloths of the simulation."""
+        return self._part("cloth state", ClothRows)
 
     @property
     def particle_sets(self) -> ParticleRows:
-        """Particles of sets and cloths of the simulation.
+        """Particles of sets and cloths of the simulation."""
+        return self._part("particle state", ParticleRows)
 
-        Raises:
-            NotPlayingError: It is stopped.
-        """
-        world = self.require("particle state")
-        if self._sets is None:
-            self._sets = ParticleRows(world, sets=True)
-        return self._sets
+    def _part(self, what: str, kind: Callable[[World], _Part]) -> _Part:
+        """A part that is made of the simulation on first use, and lives as long as it."""
+        world = self.require(what)
+        if kind not in self._parts:
+            self._parts[kind] = kind(world)
+        part: _Part = self._parts[kind]
+        return part
 
     def write_render_layer(self) -> None:
         """Show poses of bodies as they are now; while stopped what is authored."""
@@ -275,7 +254,8 @@ class LiveStage:
             self.build_count -= 1
             self._reusable = False
             new.close()
-            self._poses, self._queries = StagePoses(self.stage, old), None
+            self._poses = StagePoses(self.stage, old)
+            self._parts.pop(SceneQueries, None)
             return
         gone = set(old.rows.shape) - set(new.rows.shape)
         carry_state(

@@ -44,12 +44,7 @@ class RigidBodyHandle(Handle):
             orientations: Quaternion ``w x y z``, shape [1, 4]; None leaves it.
         """
         view = self._bound
-        pose = independent(view.get_transforms())
-        if positions is not None:
-            pose[:, :3] = self._array(positions, (1, 3))
-        if orientations is not None:
-            pose[:, 3:] = to_xyzw(self._array(orientations, (1, 4)))
-        view.set_transforms(pose, _ROW)
+        view.set_transforms(self._posed(view.get_transforms(), positions, orientations), _ROW)
 
     def get_linear_velocities(self) -> Any:
         """Velocity of the centre of mass [m/s], shape [1, 3]."""
