@@ -8,7 +8,7 @@ other shape is passed over, since no distance grows faster than the way.
 
 import warp as wp
 
-from .distances import FAR, PLANE, SDF, Geometry, Solid, nearest_on_triangle, solid_distance
+from .distances import FAR, PLANE, SDF, Geometry, Solid, field_distance, nearest_on_triangle, solid_distance
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -52,11 +52,27 @@ def apart(d: float, radius: float, limit: float) -> bool:
 
 
 @wp.func
+def agrees(w: float, v: float, radius: float) -> bool:
+    """Whether a distance at a foot is what errors of the stored distance leave."""
+    return wp.abs(w) <= (1.0 - TRUST) * wp.abs(v) + 1.0e-3 * radius
+
+
+@wp.func
 def refine(geometry: Geometry, s: Solid, p: wp.vec3, v: wp.vec4) -> wp.vec4:
-    """A distance ``v`` from a field made better by way of its surface, where the stored data are finest."""
+    """A distance ``v`` from a field made better by way of its surface, where the stored data are finest.
+
+    Where two parts of the surface are alike near, the stored gradient is a mean of theirs and its foot is on neither: of
+    the two, the one that the foot is nearer to is tried, and if that fails too the stored distance stays.
+    """
     g = wp.vec3(v[1], v[2], v[3])
     q = p - g * v[0]
-    w = solid_distance(geometry, s, q)
+    w = field_distance(geometry, s, q)
+    if not agrees(w[0], v[0], s.radius):
+        g = wp.vec3(w[1], w[2], w[3])
+        q = p - g * v[0]
+        w = field_distance(geometry, s, q)
+        if not agrees(w[0], v[0], s.radius):
+            return v
     total = v[0] + w[0]
     if wp.abs(w[0]) >= wp.abs(v[0]):
         return v
