@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,90 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from pxr import Sdf
 
-from tensorphys_scene import Environments, SoftData, SoftKind, Template
-from tensorphys_usd.errors import StageError
+from tensorphys_scene import Environments, SoftData, Template
 from tensorphys_usd.likeness import differences, equal_groups
-from tensorphys_usd.roots import EnvironmentRoots
+from tensorphys_usd.membership import OUTSIDE, IntArray, Roots
+from tensorphys_usd.row_owners import rows_by_environment
 from tensorphys_usd.rows import StageRows, TableRows
 from tensorphys_usd.stage import Reading
 from tensorphys_usd.variants import Variants
-
-IntArray = npt.NDArray[np.int64]
-
-OUTSIDE = -1
-
-
-class Roots:
-    """Environments of one pass over a stage: which prim belongs to which.
-
-    Attributes:
-        paths: Root paths in stage order; one empty path where the whole stage is one environment.
-        origins: Translation of each root in the world, shape [count, 3].
-        source: The environment whose rows stand for each one, shape [count].
-        numbers: The environment whose masses and sizes stand for each one, shape [count].
-    """
-
-    def __init__(self, reading: Reading, found: EnvironmentRoots) -> None:
-        self._reading = reading
-        self.paths = found.paths
-        self.origins = found.origins
-        self.source = found.source
-        self.numbers = found.numbers
-        self._parsed = np.unique(found.source)
-        self._starts = [reading.order[self.paths[row]] for row in self._parsed] if self.paths else []
-
-    @property
-    def count(self) -> int:
-        """Number of environments."""
-        return len(self.origins)
-
-    def names(self) -> tuple[str, ...]:
-        """Root paths as text, "" for the whole stage."""
-        return tuple(str(path) for path in self.paths) if self.paths else ("",)
-
-    def of(self, path: Sdf.Path) -> int:
-        """Environment of a prim, −1 outside of all."""
-        if not self.paths:
-            return 0
-        position = self._reading.order.get(path)
-        if position is None:
-            return OUTSIDE
-        index = bisect.bisect_right(self._starts, position) - 1
-        environment = int(self._parsed[index]) if index >= 0 else OUTSIDE
-        return environment if index >= 0 and path.HasPrefix(self.paths[environment]) else OUTSIDE
-
-    def relative(self, environment: int, path: Sdf.Path) -> str:
-        """Path below the environment's root; the whole path for a prim outside of it."""
-        text = str(path)
-        if environment == OUTSIDE or not self.paths or not path.HasPrefix(self.paths[environment]):
-            return text
-        return text[len(str(self.paths[environment])) :]
-
-    def prims(self, environment: int) -> tuple[str, ...]:
-        """Paths of all prims of an environment, relative, depth-first; the root is ""."""
-        if not self.paths:
-            return ("", *(str(path) for path in self._reading.paths))
-        root, paths = self.paths[environment], self._reading.paths
-        start = self._reading.order[root]
-        next_root = bisect.bisect_right(self._starts, start)
-        end = self._starts[next_root] if next_root < len(self._starts) else len(paths)
-        # Prims below the root stand together.
-        end = bisect.bisect_left(paths, True, start + 1, end, key=lambda path: not path.HasPrefix(root))
-        length = len(str(root))
-        return ("", *[str(path)[length:] for path in paths[start + 1 : end]])
-
-    def places(self, paths: Sequence[Sdf.Path], environments: IntArray) -> IntArray:
-        """Depth-first positions of prims, counted from the roots of their environments; −1 − position outside of them."""
-        order = self._reading.order
-        position = np.array([order.get(path, -1) for path in paths], np.int64)
-        if not self.paths:
-            return position
-        start = np.append([order.get(path, -1) for path in self.paths], -1)[environments]
-        inside = [
-            environment != OUTSIDE and path.HasPrefix(self.paths[environment])
-            for path, environment in zip(paths, environments.tolist(), strict=True)
-        ]
-        return np.where(np.array(inside, bool), position - start, -1 - position)
 
 
 @dataclass
@@ -117,25 +38,7 @@ class Splitter:
         self._variants = variants
         self._roots = roots
         self._rows = rows
-        self._of: dict[str, IntArray] = {}
-        self._check_bodies()
-        self._of["bodies"] = self._by_path(rows.bodies)
-        self._of["shapes"] = self._of_shapes()
-        self._of["face_materials"] = self._through("face_materials", "shape", "shapes")
-        self._of["body_forces"] = self._through("body_forces", "body", "bodies")
-        self._of["joints"] = self._of_joints()
-        self._of["axes"] = self._through("axes", "joint", "joints")
-        self._of["links"] = self._through("links", "body", "bodies")
-        self._of["articulations"] = self._owners("articulations", "links", "articulation")
-        self._of["mimic_joints"] = self._through("mimic_joints", "axis", "axes")
-        self._of["joint_couplings"] = self._through("joint_couplings", "joint", "joints")
-        self._of["fixed_tendon_axes"] = self._through("fixed_tendon_axes", "axis", "axes")
-        self._of["fixed_tendons"] = self._owners("fixed_tendons", "fixed_tendon_axes", "tendon")
-        self._of["tendon_attachments"] = self._through("tendon_attachments", "body", "bodies")
-        self._of["spatial_tendons"] = self._owners("spatial_tendons", "tendon_attachments", "tendon")
-        self._check_references()
-        self._of["soft_prims"] = self._of_soft()
-        self._of["materials"] = self._by_path(rows.materials)
+        self._of = rows_by_environment(roots, rows)
         self._order = {name: np.argsort(environment, kind="stable") for name, environment in self._of.items()}
         self._starts = {
             name: np.searchsorted(environment[self._order[name]], np.arange(-1, roots.count + 1))
@@ -169,76 +72,6 @@ class Splitter:
         if name not in self._places:
             self._places[name] = self._roots.places(self.table(name).paths, self._of[name])
         return self._places[name][rows]
-
-    def _by_path(self, table: TableRows) -> IntArray:
-        return np.array([self._roots.of(path) for path in table.paths], np.int64)
-
-    def _through(self, name: str, column: str, other: str) -> IntArray:
-        index = self._rows.table(name).columns[column]
-        environments = self._of[other]
-        return environments[index] if index.size else np.zeros(0, np.int64)
-
-    def _check_bodies(self) -> None:
-        bodies = self._rows.bodies
-        for path, enabled in zip(bodies.paths, bodies.columns["enabled"], strict=True):
-            if enabled and self._roots.of(path) == OUTSIDE:
-                raise StageError(
-                    f"{path}: moving body outside of all environments; put it under an environment root, "
-                    "or leave out environments= to make one world of the stage"
-                )
-
-    def _of_shapes(self) -> IntArray:
-        # A collider belongs to its body's environment, wherever the prim stands; disabled bodies outside are static.
-        own = self._by_path(self._rows.shapes)
-        body = self._rows.shapes.columns["body"]
-        on_body = body >= 0
-        own[on_body] = self._of["bodies"][body[on_body]]
-        lost = on_body & (own == OUTSIDE)
-        for row in np.flatnonzero(lost):
-            self._rows.make_static(int(row))
-        return own
-
-    def _of_joints(self) -> IntArray:
-        joints = self._rows.joints
-        bodies = self._of["bodies"]
-        result = np.zeros(joints.count, np.int64)
-        for row in range(joints.count):
-            ends = [int(joints.columns[name][row]) for name in ("body0", "body1")]
-            places = {int(bodies[body]) for body in ends if body >= 0}
-            if len(places) != 1:
-                names = " and ".join(str(self._rows.bodies.paths[body]) for body in ends)
-                raise StageError(f"{joints.paths[row]}: joint between bodies of two environments, {names}")
-            result[row] = places.pop()
-        return result
-
-    def _owners(self, name: str, members: str, column: str) -> IntArray:
-        """Environments of rows that other rows belong to; each has at least one of them."""
-        result = np.zeros(self._rows.table(name).count, np.int64)
-        result[self._rows.table(members).columns[column]] = self._of[members]
-        return result
-
-    def _of_soft(self) -> IntArray:
-        table = self._rows.soft_prims
-        owner = self._by_path(table)
-        materials = (int(SoftKind.MATERIAL), int(SoftKind.PARTICLE_MATERIAL))
-        for row in np.flatnonzero((owner == OUTSIDE) & ~np.isin(table.columns["kind"], materials)):
-            raise StageError(
-                f"{table.paths[row]}: soft prim outside of all environments; put it under an environment root, "
-                "or leave out environments= to make one world of the stage"
-            )
-        return owner
-
-    def _check_references(self) -> None:
-        """Refuse couplings between two environments."""
-        for name in ("mimic_joints", "joint_couplings", "fixed_tendon_axes", "tendon_attachments"):
-            table = self._rows.table(name)
-            for column, target in table.references.items():
-                index = table.columns[column]
-                given = np.flatnonzero(index >= 0)
-                apart = self._of[target][index[given]] != self._of[name][given]
-                for row in given[apart]:
-                    other = self._rows.table(target).paths[index[row]]
-                    raise StageError(f"{table.paths[row]}: coupled to {other} in another environment")
 
     def _shift(self) -> None:
         """Carry world positions into environment frames."""

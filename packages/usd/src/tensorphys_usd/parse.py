@@ -16,7 +16,7 @@ from tensorphys_usd.articulations import StageArticulations
 from tensorphys_usd.bodies import StageBodies
 from tensorphys_usd.couplings import StageCouplings
 from tensorphys_usd.descriptors import Descriptors
-from tensorphys_usd.environments import Roots, split
+from tensorphys_usd.environments import split
 from tensorphys_usd.errors import StageError
 from tensorphys_usd.filters import filtered_pairs
 from tensorphys_usd.forces import read_forces
@@ -26,6 +26,7 @@ from tensorphys_usd.joints import StageJoints
 from tensorphys_usd.leftovers import report_leftovers
 from tensorphys_usd.masses import mass_columns
 from tensorphys_usd.materials import StageMaterials
+from tensorphys_usd.membership import Roots
 from tensorphys_usd.meshes import StageMeshes
 from tensorphys_usd.mujoco_tendons import read_mujoco_tendons
 from tensorphys_usd.roots import find_roots
