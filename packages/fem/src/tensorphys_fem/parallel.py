@@ -15,7 +15,7 @@ from tensorphys_fem.state import FemState
 
 # Conjugate gradients between two looks at who is done; even, as the sums alternate between two rows. The first look
 # comes early, for steps that inertia rules.
-_FIRST_BLOCK, _BLOCK = 4, 8
+_FIRST_BLOCK, _BLOCK = 2, 8
 
 
 class ParallelSolve:
@@ -98,7 +98,7 @@ class ParallelSolve:
         model, work, sums = self.model, self.work, self.sums
         mesh, materials, patches = model.mesh, model.materials, self._limits.patches
         self._launch(chunks.tangents, model.element_count, [mesh, materials, patches, sums], [work])
-        self._launch(chunks.rows, model.node_count, [mesh, materials, patches, sums], [work])
+        self._launch(chunks.blocks, model.block_count, [mesh, materials, patches, sums], [work])
         self._judge(ended=0)
         self._groups(gradients.start, model.chunk_count, [mesh], [work, sums])
         self._linear_block(_FIRST_BLOCK)

@@ -98,13 +98,18 @@ class FemSolver:
     def step(self, state: FemState, control: FemControl, dt: float | wp.array) -> None:
         """Advance the state in place.
 
+        Writes :attr:`candidate_velocity` and :attr:`response` only where there are rows.
+
         Args:
             state: Positions and velocities.
             control: What acts from outside.
             dt: Time step [s], a number or a float32 array ``[1]`` on the device.
         """
         self.begin(state, control, dt)
-        self.solve(control)
+        if isinstance(self.rows, NoRows):
+            self._solve(control, self.limits)
+        else:
+            self.solve(control)
         self.finish(state, control)
 
     def begin(self, state: FemState, control: FemControl, dt: float | wp.array) -> None:

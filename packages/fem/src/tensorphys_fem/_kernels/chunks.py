@@ -15,7 +15,7 @@ from tensorphys_fem._kernels.elements import (
 )
 from tensorphys_fem._kernels.fused import FIRST_PART, ROUNDING, shorter_step, step_accepted
 from tensorphys_fem._kernels.lanes import barrier, group_sum, lane, lane_count
-from tensorphys_fem._kernels.linear import write_row
+from tensorphys_fem._kernels.linear import finish_diagonal, write_block
 from tensorphys_fem._kernels.nodes import matrix_norm, node_load, node_residual
 from tensorphys_fem._kernels.patches import patch_mean, patch_mean_matrix
 from tensorphys_fem._kernels.rigid import guess_motion
@@ -191,7 +191,7 @@ def tangents(
 
 
 @wp.kernel
-def rows(
+def blocks(
     mesh: Mesh,
     materials: Materials,
     patches: wp.int32,
@@ -199,9 +199,13 @@ def rows(
     # outputs
     work_inout: Work,
 ):
-    node = wp.tid()
+    """One thread a block of the matrix."""
+    k = wp.tid()
+    node = mesh.block_row[k]
     if sums.active[mesh.node_body[node]] != 0:
-        write_row(mesh, materials, work_inout, patches, node)
+        write_block(mesh, work_inout, patches, k)
+        if k == mesh.row_start[node]:
+            finish_diagonal(mesh, materials, work_inout, patches, node)
 
 
 @wp.kernel

@@ -48,24 +48,35 @@ def cofactor(f: wp.mat33d) -> wp.mat33d:
 
 
 @wp.func
+def far_from_collapse(f: wp.mat33d) -> bool:
+    """Whether Newton's iteration for the polar factor converges in a few steps."""
+    det = wp.determinant(f)
+    return det > wp.float64(0.02) and det > wp.float64(0.02) * wp.ddot(f, f)
+
+
+@wp.func
+def polar_rotation(f: wp.mat33d) -> wp.mat33d:
+    """R of F = R U by Newton's iteration [Higham 1986], where F is far from collapse."""
+    r = f
+    for _k in range(16):
+        following = _HALF * (r + cofactor(r) / wp.determinant(r))
+        change = following - r
+        r = following
+        if wp.ddot(change, change) < wp.float64(1e-18):
+            # Quadratic: the error is the square of the last change.
+            break
+    return r
+
+
+@wp.func
 def rotation_of(f: wp.mat33d) -> wp.mat33d:
     """The proper rotation R of F = R U.
 
     Newton's iteration for the polar factor [Higham 1986] where F is not nearly singular or inverted, at a quarter of
     the cost of singular values, which decide elsewhere.
     """
-    det = wp.determinant(f)
-    square = wp.ddot(f, f)
-    if det > wp.float64(0.02) and det > wp.float64(0.02) * square:
-        r = f
-        for _k in range(16):
-            following = _HALF * (r + cofactor(r) / wp.determinant(r))
-            change = following - r
-            r = following
-            if wp.ddot(change, change) < wp.float64(1e-18):
-                # Quadratic: the error is the square of the last change.
-                break
-        return r
+    if far_from_collapse(f):
+        return polar_rotation(f)
     u, _sigma, v = wp.svd3(f)
     return u * wp.transpose(v)
 

@@ -58,6 +58,31 @@ def barrier(): ...
 def group_sum(value: wp.float64) -> wp.float64: ...
 
 
-@wp.func
-def group_sum3(value: wp.vec3d) -> wp.vec3d:
-    return wp.vec3d(group_sum(value[0]), group_sum(value[1]), group_sum(value[2]))
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    __shared__ double partial[3][32];
+    double x = value[0], y = value[1], z = value[2];
+    for (int offset = 16; offset > 0; offset >>= 1) {
+        x += __shfl_xor_sync(0xffffffffu, x, offset);
+        y += __shfl_xor_sync(0xffffffffu, y, offset);
+        z += __shfl_xor_sync(0xffffffffu, z, offset);
+    }
+    __syncthreads();
+    if ((threadIdx.x & 31) == 0) {
+        partial[0][threadIdx.x >> 5] = x;
+        partial[1][threadIdx.x >> 5] = y;
+        partial[2][threadIdx.x >> 5] = z;
+    }
+    __syncthreads();
+    double a = 0.0, b = 0.0, c = 0.0;
+    for (int warp = 0; warp < (int)(blockDim.x >> 5); ++warp) {
+        a += partial[0][warp];
+        b += partial[1][warp];
+        c += partial[2][warp];
+    }
+    return wp::vec_t<3, double>(a, b, c);
+#else
+    return value;
+#endif
+""")
+def group_sum3(value: wp.vec3d) -> wp.vec3d: ...

@@ -46,13 +46,19 @@ def _patch_diagonal(mesh: Mesh, work: Work, node: int) -> wp.mat33:
 
 @wp.func
 def write_row(mesh: Mesh, materials: Materials, work_inout: Work, patches: int, node: int):
-    """The blocks of a row, inertia and springs on its diagonal, and the inverse of the diagonal block.
+    """The blocks of a row."""
+    for k in range(mesh.row_start[node], mesh.row_start[node + 1]):
+        write_block(mesh, work_inout, patches, k)
+    finish_diagonal(mesh, materials, work_inout, patches, node)
+
+
+@wp.func
+def finish_diagonal(mesh: Mesh, materials: Materials, work_inout: Work, patches: int, node: int):
+    """Inertia and springs on the diagonal of a row, and the inverse of the diagonal block.
 
     Driven nodes have an inverse of zero, which keeps them out of every direction of search.
     """
     first = mesh.row_start[node]
-    for k in range(first, mesh.row_start[node + 1]):
-        write_block(mesh, work_inout, patches, k)
     body = mesh.node_body[node]
     factors = inertia_factors(materials, work_inout, body)
     value = mesh.node_mass[node] * (factors[0] + factors[1])

@@ -42,6 +42,7 @@ class Mesh:
     corner: wp.array[wp.int32]  # 4 × element + local node, of each node
     row_start: wp.array[wp.int32]  # [N + 1], the diagonal block of a row is its first
     column: wp.array[wp.int32]  # [K]
+    block_row: wp.array[wp.int32]  # [K]
     source_start: wp.array[wp.int32]  # [K + 1]
     source: wp.array[wp.int32]  # 2 × (10 × element + block) + transposed
     chunk_start: wp.array[wp.int32]  # first node of each chunk [C + 1]

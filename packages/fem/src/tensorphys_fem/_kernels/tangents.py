@@ -8,7 +8,14 @@ the end of the step. Only the search direction depends on it, never the solution
 
 import warp as wp
 
-from tensorphys_fem._kernels.constitutive import lame, patch_fraction, stress_damped
+from tensorphys_fem._kernels.constitutive import (
+    far_from_collapse,
+    lame,
+    patch_fraction,
+    polar_rotation,
+    stress_damped,
+)
+from tensorphys_fem._kernels.eigen import symmetric_eigen
 from tensorphys_fem._kernels.elements import (
     bending_stiffness,
     element_pressure,
@@ -47,15 +54,30 @@ class Modes:
 
 
 @wp.func
-def singular(f: wp.mat33d):
-    """Singular vectors and values. In float64: `wp.svd3` errs by 1e-3 in float32 (stretches 2, 0.75, 0.5)."""
-    u, sigma, v = wp.svd3(f)
-    return wp.mat33(u), wp.vec3(sigma), wp.mat33(v)
+def singular(f: wp.mat33d, kind: int):
+    """Singular vectors and values.
+
+    From the eigenvectors of U in F = R U where a solid is not nearly collapsed or inverted: many times faster than singular
+    values in float64, which decide elsewhere (in float32 `wp.svd3` errs by 1e-3 for stretches 2, 0.75, 0.5).
+    """
+    basis, sigma, right = wp.mat33(), wp.vec3(), wp.mat33()
+    if kind == TET and far_from_collapse(f):
+        rotation = polar_rotation(f)
+        right, sigma = symmetric_eigen(wp.mat33(wp.transpose(rotation) * f))
+        basis = wp.mat33(rotation) * right
+    else:
+        u, values, v = wp.svd3(f)
+        basis, sigma, right = wp.mat33(u), wp.vec3(values), wp.mat33(v)
+    return basis, sigma, right
 
 
 @wp.func
 def _positive(m: wp.mat33) -> wp.mat33:
     """m without what is negative of it. In float64: `wp.eig3` errs by 1e-4 of the largest value in float32."""
+    minor = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+    scale = wp.trace(m)
+    if m[0, 0] > 0.0 and minor > 1e-5 * scale * scale and wp.determinant(m) > 1e-5 * scale * scale * scale:
+        return m
     exact = wp.mat33d(m)
     vectors, values = wp.eig3(exact)
     zero = wp.float64(0.0)
@@ -282,7 +304,7 @@ def write_element_tangent(
     smooth = f
     if patches != 0 and kind == TET:
         smooth = work_inout.smooth[e]
-    basis, sigma, right = singular(smooth)
+    basis, sigma, right = singular(smooth, kind)
     modes = Modes()
     if kind == TET:
         modes = _solid_modes(mesh, materials, work_inout, increment, patches, e, sigma)

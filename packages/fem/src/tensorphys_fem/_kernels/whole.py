@@ -8,7 +8,7 @@ import warp as wp
 
 from tensorphys_fem._kernels.contacts import row_counterforce
 from tensorphys_fem._kernels.finish import defect, end_velocity
-from tensorphys_fem._kernels.lanes import group_sum, lane, lane_count
+from tensorphys_fem._kernels.lanes import group_sum, group_sum3, lane, lane_count
 from tensorphys_fem._kernels.nodes import external_force, inertia_factors
 from tensorphys_fem._kernels.rigid import place, solve_spin, turned
 from tensorphys_fem._kernels.structs import (
@@ -53,9 +53,10 @@ def leave_part(parts_out: wp.array2d[wp.float64], column: int, chunk: int, value
 
 @wp.func
 def leave_part3(parts_out: wp.array2d[wp.float64], column: int, chunk: int, value: wp.vec3d):
-    leave_part(parts_out, column, chunk, value[0])
-    leave_part(parts_out, column + 1, chunk, value[1])
-    leave_part(parts_out, column + 2, chunk, value[2])
+    total = group_sum3(value)
+    if lane() == 0:
+        for axis in range(3):
+            parts_out[column + axis, chunk] = total[axis]
 
 
 @wp.func
@@ -69,11 +70,10 @@ def part_total(mesh: Mesh, parts: wp.array2d[wp.float64], column: int, body: int
 
 @wp.func
 def part_total3(mesh: Mesh, parts: wp.array2d[wp.float64], column: int, body: int) -> wp.vec3d:
-    return wp.vec3d(
-        part_total(mesh, parts, column, body),
-        part_total(mesh, parts, column + 1, body),
-        part_total(mesh, parts, column + 2, body),
-    )
+    total = wp.vec3d()
+    for c in range(mesh.body_chunk[body] + lane(), mesh.body_chunk[body + 1], lane_count()):
+        total += wp.vec3d(parts[column, c], parts[column + 1, c], parts[column + 2, c])
+    return group_sum3(total)
 
 
 @wp.func

@@ -3,7 +3,7 @@
 import warp as wp
 
 from tensorphys_fem._kernels.constitutive import dilatation, stress_conserving, stress_damped
-from tensorphys_fem._kernels.structs import COROTATIONAL, NEO_HOOKEAN, STABLE_NEO_HOOKEAN
+from tensorphys_fem._kernels.structs import COROTATIONAL, NEO_HOOKEAN, STABLE_NEO_HOOKEAN, TET
 from tensorphys_fem._kernels.tangents import (
     Modes,
     corotational_modes,
@@ -47,7 +47,7 @@ def tangent(
     tangent_out: wp.array3d[wp.float32],
 ):
     n = wp.tid()
-    basis, sigma, right = singular(f[n])
+    basis, sigma, right = singular(f[n], TET)
     pressure = float(bulk * dilatation(f[n], law))
     modes = Modes()
     if law == COROTATIONAL:
