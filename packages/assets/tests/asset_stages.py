@@ -15,6 +15,15 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 ENVS = "/World/envs/env_.*"
 
 
+# Where scenes and arrays are made unless a test says otherwise; the fixture `everywhere` sets it.
+_DEVICE = ["cpu"]
+
+
+def here() -> str:
+    """The device of this run of the test."""
+    return _DEVICE[-1]
+
+
 class Stage:
     """Environments in a row, 2 m apart, with what is authored into each of them."""
 
@@ -196,7 +205,7 @@ class Stage:
         return self
 
 
-def make(stage: Stage, *cfgs: object, dt: float = 0.01, device: str = "cpu") -> tuple:
+def make(stage: Stage, *cfgs: object, dt: float = 0.01, device: str | None = None) -> tuple:
     """A scene that is ready, and what the configurations make in it."""
     classes = {
         "RigidObjectCfg": ta.RigidObject,
@@ -207,7 +216,7 @@ def make(stage: Stage, *cfgs: object, dt: float = 0.01, device: str = "cpu") -> 
         "ImuCfg": ta.Imu,
         "FrameTransformerCfg": ta.FrameTransformer,
     }
-    with ta.AssetScene(stage.usd, environments=ENVS, dt=dt, device=device) as scene:
+    with ta.AssetScene(stage.usd, environments=ENVS, dt=dt, device=device or here()) as scene:
         made = [classes[type(cfg).__name__](cfg) for cfg in cfgs]
     scene.reset()
     return (scene, *made)
@@ -241,9 +250,9 @@ def host(value: object) -> np.ndarray:
     return np.array(array.numpy())
 
 
-def to(library: str, values: object, device: str = "cpu", dtype: object = np.float32) -> object:
+def to(library: str, values: object, device: str | None = None, dtype: object = np.float32) -> object:
     """Values in arrays of a library."""
-    array = np.ascontiguousarray(values, dtype=dtype)
+    array, device = np.ascontiguousarray(values, dtype=dtype), device or here()
     if library == "torch":
         import torch
 

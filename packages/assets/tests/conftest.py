@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,3 +21,11 @@ collect_ignore = ["lab", *([] if asset_stages.HAS_TORCH else _WITH_TORCH)]
 def library(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
+
+
+@pytest.fixture(scope="session")
+def everywhere(device: str) -> Iterator[None]:
+    """Run a test on every device, with scenes and arrays there."""
+    asset_stages._DEVICE.append(device)
+    yield
+    asset_stages._DEVICE.pop()

@@ -10,6 +10,8 @@ from asset_stages import Stage, arm_cfg, host, make
 
 import tensorphys_assets as ta
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 ALL = [".*"]
 
 
@@ -105,7 +107,7 @@ def test_motor_in_its_four_quadrants(motor: ta.Articulation, effort: float, spee
 
 
 @pytest.fixture(scope="module")
-def motor() -> ta.Articulation:
+def motor(everywhere: None) -> ta.Articulation:
     cfg = ta.DCMotorCfg(
         joint_names_expr=ALL,
         stiffness=0.0,

@@ -9,6 +9,8 @@ from pxr import UsdPhysics, UsdShade
 
 import tensorphys_assets as ta
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 def material(asset: ta.RigidObject, friction: float, restitution: float) -> None:
     view = asset.root_view

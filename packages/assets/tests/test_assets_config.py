@@ -88,10 +88,29 @@ def test_expressions_become_patterns() -> None:
 def test_trees_depth_first() -> None:
     names = ["base", "a", "b", "aa", "ba", "ab"]
     assert depth_first(names, ["", "base", "base", "a", "b", "a"]) == ["base", "a", "aa", "ab", "b", "ba"]
-    order = make_order(["b", "a"], ["a", "b"], ["a", "b"], "x")
+
+
+def test_orders_are_permutations_of_names() -> None:
+    order = make_order(["b", "c", "a"], ["a", "b", "c"], [], "joint")
     assert order is not None
-    assert (order.user_to_backend, order.backend_to_user) == ((1, 0), (1, 0))
-    assert make_order(["a", "b"], ["a", "b"], [], "x") is None
+    assert (order.user_to_backend_indices, order.backend_to_user_indices) == ((1, 2, 0), (2, 0, 1))
+    assert order.user_to_backend.numpy().tolist() == [1, 2, 0]
+    assert order.backend_to_user.numpy().tolist() == [2, 0, 1]
+    assert order.columns(2).numpy().tolist() == [0, 1, 3, 4, 2]
+    assert make_order(["a", "b"], ["a", "b"], [], "joint") is None
+    assert make_order("PhysX", ["a", "b"], ["b", "a"], "joint") is None
+    depth = make_order("MJWARP", ["a", "b"], ["b", "a"], "joint")
+    assert depth is not None
+    assert depth.user_names == ("b", "a")
+    for wanted, error, match in (
+        (["a"], ta.ConfigurationError, r"Missing=\['b'\], extra=\[\]"),
+        (["a", "a"], ta.ConfigurationError, "Duplicate requested joint names"),
+        ("robot_schema", ta.ConfigurationError, "expected 'physx', 'mjwarp' or a list"),
+        (["a", 1], TypeError, "element 1 must be str"),
+        ({"a", "b"}, TypeError, "list or tuple"),
+    ):
+        with pytest.raises(error, match=match):
+            make_order(wanted, ["a", "b"], ["b", "a"], "joint")
 
 
 def test_missing_members_are_listed() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from asset_stages import ENVS, Stage, host, make, soft_cfg, to
+from asset_stages import ENVS, Stage, here, host, make, soft_cfg, to
 
 import tensorphys_assets as ta
+
+pytestmark = pytest.mark.usefixtures("everywhere")
 
 DT = 0.01
 
@@ -82,7 +84,7 @@ def test_held_nodes_stay_and_the_other_body_falls(softs: tuple[ta.AssetScene, ta
     np.testing.assert_allclose(now[0, top], start[0, top], atol=1e-5)
     assert now[0, ~top, 2].max() < start[0, ~top, 2].max()
     assert host(soft.data.root_pos_w)[1, 2] < 0.85
-    mask = wp.array([True, False], dtype=wp.bool, device="cpu")
+    mask = wp.array([True, False], dtype=wp.bool, device=here())
     targets[..., 3] = 1.0
     soft.write_nodal_kinematic_target_to_sim_mask(targets, env_mask=mask)
     scene.step(20)

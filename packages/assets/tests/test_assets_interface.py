@@ -13,6 +13,8 @@ import tensorphys_assets as ta
 from tensorphys_assets.dtypes import DTYPES
 from tensorphys_assets.interface import Member, interface
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 CLASSES = {
     "Articulation": ta.Articulation,
     "ArticulationData": ta.ArticulationData,
@@ -26,7 +28,7 @@ CLASSES = {
 
 
 @pytest.fixture(scope="module")
-def owners() -> dict[str, object]:
+def owners(everywhere: None) -> dict[str, object]:
     """An object of each class that the interface has."""
     _, arm = make(Stage(3).arms().tendons(), arm_cfg())
     _, cube = make(Stage(3).cubes(), cube_cfg())

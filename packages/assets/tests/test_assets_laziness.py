@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from asset_stages import Stage, arm_cfg, cube_cfg, host, make, pair_cfg, pair_stage
+from asset_stages import Stage, arm_cfg, cube_cfg, here, host, make, pair_cfg, pair_stage
+
+pytestmark = pytest.mark.usefixtures("everywhere")
 
 
 def pointer(proxy: object) -> int:
@@ -155,7 +157,7 @@ def test_a_second_reset_starts_from_the_stage_again() -> None:
 def test_writes_past_the_asset_are_seen_after_invalidation() -> None:
     _, pair = make(pair_stage(), pair_cfg())
     pair.data.body_mass  # noqa: B018
-    masses = wp.array(np.full((4, 1), 3.0, np.float32), dtype=wp.float32, device="cpu")
+    masses = wp.array(np.full((4, 1), 3.0, np.float32), dtype=wp.float32, device=here())
     pair.root_view.set_masses(masses, None)
     pair.data.invalidate_all()
     np.testing.assert_array_equal(host(pair.data.body_mass), 3.0)

@@ -8,6 +8,8 @@ from asset_stages import Stage, arm_cfg, cube_cfg, host, make, pair_cfg, pair_st
 
 import tensorphys_assets as ta
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 RNG = np.random.default_rng(5)
 
 

@@ -8,6 +8,8 @@ from asset_stages import ENVS, Stage, arm_cfg, cube_cfg, host, make
 
 import tensorphys_assets as ta
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 def contact_cfg(name: str = "Cube", **options: object) -> ta.ContactSensorCfg:
     return ta.ContactSensorCfg(prim_path=f"{ENVS}/{name}", **options)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from asset_stages import Stage, arm_cfg, cube_cfg, host, make, pair_cfg, pair_stage, to
+from asset_stages import Stage, arm_cfg, cube_cfg, here, host, make, pair_cfg, pair_stage, to
 
 import tensorphys_assets as ta
+
+pytestmark = pytest.mark.usefixtures("everywhere")
 
 WEIGHT = np.array([0, 0, 9.81], np.float32)
 
@@ -51,7 +53,7 @@ def test_positions_give_torques_about_the_centre_of_mass(cube: ta.RigidObject) -
 
 def test_masks_and_resets(cube: ta.RigidObject) -> None:
     composer = cube.permanent_wrench_composer
-    mask = wp.array([False, True], dtype=wp.bool, device="cpu")
+    mask = wp.array([False, True], dtype=wp.bool, device=here())
     composer.set_forces_and_torques_mask(forces=np.ones((2, 1, 3), np.float32), env_mask=mask)
     np.testing.assert_array_equal(host(composer.local_force_b)[:, 0], [[0, 0, 0], [1, 1, 1]])
     cube.reset(env_ids=[1])

@@ -7,13 +7,15 @@ import logging
 import numpy as np
 import pytest
 import warp as wp
-from asset_stages import Stage, arm_cfg, cube_cfg, host, make, pair_cfg, pair_stage, to
+from asset_stages import Stage, arm_cfg, cube_cfg, here, host, make, pair_cfg, pair_stage, to
 
 import tensorphys_assets as ta
 
+pytestmark = pytest.mark.usefixtures("everywhere")
+
 
 @pytest.fixture(scope="module")
-def arm() -> ta.Articulation:
+def arm(everywhere: None) -> ta.Articulation:
     return make(Stage(4).arms(), arm_cfg())[1]
 
 
@@ -52,7 +54,7 @@ def test_mask_writers_take_full_payloads(arm: ta.Articulation, library: str) -> 
 
 
 def test_strided_indices_keep_their_own_length(arm: ta.Articulation) -> None:
-    base = wp.array([0, 9, 2, 9], dtype=wp.int32, device="cpu")
+    base = wp.array([0, 9, 2, 9], dtype=wp.int32, device=here())
     arm.write_joint_stiffness_to_sim_index(stiffness=0.0)
     arm.write_joint_stiffness_to_sim_index(stiffness=7.0, env_ids=base[::2])
     np.testing.assert_array_equal(host(arm.data.joint_stiffness)[:, 0], [7, 0, 7, 0])
@@ -63,9 +65,9 @@ def test_masks_choose_without_touching_other_environments() -> None:
     scene.step(60)
     before = scene.simulation.save_state()
     pose = wp.array(
-        np.tile([0, 0, 5, 0, 0, 0, 1], (3, 1)).astype(np.float32), dtype=wp.transformf, device="cpu"
+        np.tile([0, 0, 5, 0, 0, 0, 1], (3, 1)).astype(np.float32), dtype=wp.transformf, device=here()
     )
-    mask = wp.array([False, True, False], dtype=wp.bool, device="cpu")
+    mask = wp.array([False, True, False], dtype=wp.bool, device=here())
     scene.step(5)
     alone = host(cube.data.root_link_pose_w)
     scene.simulation.load_state(before)
@@ -132,7 +134,7 @@ def test_properties_of_joints_reach_the_engine(
     full = np.arange(1, 17, dtype=np.float32).reshape(4, 4)
     getattr(arm, f"{method}_index")(**{payload: full})
     getattr(arm, f"{method}_index")(**{payload: 0.5}, joint_ids=[1], env_ids=[2])
-    mask = wp.array([True, False, False, False], dtype=wp.bool, device="cpu")
+    mask = wp.array([True, False, False, False], dtype=wp.bool, device=here())
     getattr(arm, f"{method}_mask")(**{payload: 100.0}, env_mask=mask)
     full[2, 1], full[0] = 0.5, 100.0
     np.testing.assert_array_equal(host(getattr(arm.data, name)), full)
@@ -231,7 +233,7 @@ def test_tendon_properties_wait_until_they_are_written() -> None:
 def test_fixed_tendon_targets_are_offsets_of_the_next_step() -> None:
     _scene, arm = make(Stage(2).arms().tendons(), arm_cfg())
     view = arm.root_view
-    target = wp.array(np.full((1, 1), 0.7, np.float32), dtype=wp.float32, device="cpu")
+    target = wp.array(np.full((1, 1), 0.7, np.float32), dtype=wp.float32, device=here())
     arm.set_fixed_tendon_position_target_index(target=target, fixed_tendon_ids=[1], env_ids=[0])
     arm.write_data_to_sim()
     expected = np.full((2, 2), 0.05, np.float32)
@@ -244,7 +246,7 @@ def test_collections_write_single_objects() -> None:
     masses = np.full((2, 1), 9.0, np.float32)
     pair.set_masses_index(masses=masses, body_ids=[0], env_ids=[0, 2])
     np.testing.assert_array_equal(pair.root_view.get_masses().numpy().reshape(3, 2), [[9, 2], [1, 2], [9, 2]])
-    mask = wp.array([False, True], dtype=wp.bool, device="cpu")
+    mask = wp.array([False, True], dtype=wp.bool, device=here())
     velocities = np.ones((3, 2, 6), np.float32)
     pair.write_body_velocity_to_sim_mask(body_velocities=velocities, body_mask=mask)
     engine = pair.root_view.get_velocities().numpy().reshape(3, 2, 6)

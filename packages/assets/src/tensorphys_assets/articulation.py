@@ -125,10 +125,10 @@ class Articulation(ArticulationWriters, _Lab):
                 dofs += meta.dof_names[first : first + meta.joint_dof_counts[joint]]
         maps = {
             "B": make_order(
-                getattr(self.cfg, "body_ordering", None), meta.link_names, links, "body_ordering"
+                getattr(self.cfg, "body_ordering", None), meta.link_names, links, "body", self._device
             ),
             "J": make_order(
-                getattr(self.cfg, "joint_ordering", None), meta.dof_names, dofs, "joint_ordering"
+                getattr(self.cfg, "joint_ordering", None), meta.dof_names, dofs, "joint", self._device
             ),
         }
         bodies = maps["B"]
@@ -169,7 +169,7 @@ class Articulation(ArticulationWriters, _Lab):
         staging = self._staging.get(label)
         if staging is None:
             staging = self._staging[label] = wp.zeros(values.shape, dtype=wp.float32, device=self._device)
-        inputs = [values, order.device_array("backend_to_user", self._device)]
+        inputs = [values, order.backend_to_user]
         wp.launch(take_items, values.shape, inputs, [staging], device=self._device)
         return staging.flatten()
 
@@ -180,7 +180,7 @@ class Articulation(ArticulationWriters, _Lab):
         order = self._data.body_ordering
         if order is None:
             return super()._engine_body_order()
-        return order.device_array("backend_to_user", self._device)
+        return order.backend_to_user
 
     def _set_joint_defaults(self) -> None:
         """Defaults of joints from the configuration, looked at against their limits."""
@@ -385,5 +385,5 @@ def _map_ids(order: ArticulationNameMap | None, ids: Sequence[int] | slice) -> S
     if order is None:
         return ids
     if isinstance(ids, slice):
-        ids = range(len(order.user_to_backend))[ids]
-    return [order.user_to_backend[int(place)] for place in ids]
+        ids = range(len(order.user_to_backend_indices))[ids]
+    return [order.user_to_backend_indices[int(place)] for place in ids]

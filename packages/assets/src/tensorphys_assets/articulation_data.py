@@ -31,7 +31,7 @@ def _columns_of(data: ArticulationData, values: wp.array, target: wp.array, bodi
             wp.copy(target, as_numbers(values, target.shape))
         return
     base = data.shape("G")[0] - data.shape("J")[0]
-    columns = data.index_order("J", "user_to_backend", base)
+    columns = data.index_order("J", base)
     if bodies:
         # Rows of bodies, in which a fixed base has none.
         rows = data.jacobian_rows
@@ -74,7 +74,7 @@ def _fill_gravity_compensation(data: ArticulationData, target: wp.array) -> None
         return
     base = width - data.shape("J")[0]
     source, target3 = as_numbers(values, (count, width, 1)), as_numbers(target, (count, width, 1))
-    order = data.index_order("J", "user_to_backend", base)
+    order = data.index_order("J", base)
     wp.launch(take_items, target3.shape, [source, order], [target3], device=data.device)
 
 
@@ -202,11 +202,11 @@ class ArticulationData(ArticulationProperties, BodyData, RootData, _Lab):
         """Whether bodies stand in another order than the engine's."""
         return self.body_ordering is not None
 
-    def index_order(self, axis: str, name: str, shift: int) -> wp.array:
-        """Permutation of an axis, the identity where it has none, as int32."""
+    def index_order(self, axis: str, shift: int) -> wp.array:
+        """Engine's place of each item of an axis behind ``shift`` others, int32."""
         order = self._engine.maps.get(axis)
         if order is not None:
-            return order.device_array(name, self.device, shift)
+            return order.columns(shift)
         return self._indices(f"{axis} {shift}", list(range(self.shape(axis)[0] + shift)))
 
     def _indices(self, key: str, values: list[int]) -> wp.array:
@@ -219,7 +219,7 @@ class ArticulationData(ArticulationProperties, BodyData, RootData, _Lab):
     def jacobian_rows(self) -> wp.array:
         """Engine's row of each body's row of Jacobians."""
         order = self.body_ordering
-        places = list(range(self.shape("B")[0])) if order is None else list(order.user_to_backend)
+        places = list(range(self.shape("B")[0])) if order is None else list(order.user_to_backend_indices)
         if self.bodies_left_out >= 0:
             places = [place - 1 for place in places if place != 0]
         return self._indices("rows", places)

@@ -10,45 +10,87 @@ import warp as wp
 
 from tensorphys_assets.errors import ConfigurationError
 
-__all__ = ["ArticulationNameMap", "depth_first", "make_order"]
+__all__ = ["ArticulationNameMap", "build_name_map", "depth_first", "make_order"]
 
 
 class ArticulationNameMap:
-    """A permutation of names.
+    """A permutation of names; :func:`build_name_map` makes one.
 
     Args:
         user: Names in the order of users.
         backend: The same names in the order of the engine.
+        device: Device of the arrays.
 
     Attributes:
         user_names, backend_names: The names.
-        user_to_backend: Engine's place of each user's place.
-        backend_to_user: User's place of each engine's place.
+        user_to_backend_indices: Engine's place of each user's place.
+        backend_to_user_indices: User's place of each engine's place.
+        user_to_backend, backend_to_user: The same as int32 on the device; read only.
     """
 
-    def __init__(self, user: Sequence[str], backend: Sequence[str]) -> None:
+    def __init__(self, user: Sequence[str], backend: Sequence[str], device: str = "cpu") -> None:
         self.user_names, self.backend_names = tuple(user), tuple(backend)
         places = {name: place for place, name in enumerate(backend)}
-        self.user_to_backend = tuple(places[name] for name in user)
+        self.user_to_backend_indices = tuple(places[name] for name in user)
         places = {name: place for place, name in enumerate(user)}
-        self.backend_to_user = tuple(places[name] for name in backend)
-        self._arrays: dict[tuple[str, str, int], wp.array] = {}
+        self.backend_to_user_indices = tuple(places[name] for name in backend)
+        self.user_to_backend = wp.array(self.user_to_backend_indices, dtype=wp.int32, device=device)
+        self.backend_to_user = wp.array(self.backend_to_user_indices, dtype=wp.int32, device=device)
+        self._shifted: dict[int, wp.array] = {}
 
-    def device_array(self, name: str, device: str, shift: int = 0) -> wp.array:
-        """One of the permutations as int32 on a device.
+    def columns(self, first: int) -> wp.array:
+        """``user_to_backend`` behind entries that stay where they are, int32.
 
         Args:
-            name: ``user_to_backend`` or ``backend_to_user``.
-            device: Device.
-            shift: That many entries before it stay where they are (velocities of a floating base).
+            first: Number of those entries: the velocities of a floating base.
         """
-        key = (name, device, shift)
-        if key not in self._arrays:
-            values = np.concatenate((np.arange(shift), np.asarray(getattr(self, name)) + shift)).astype(
-                np.int32
-            )
-            self._arrays[key] = wp.array(values, dtype=wp.int32, device=device)
-        return self._arrays[key]
+        if first not in self._shifted:
+            values = np.concatenate((np.arange(first), np.asarray(self.user_to_backend_indices) + first))
+            device = self.user_to_backend.device
+            self._shifted[first] = wp.array(values.astype(np.int32), dtype=wp.int32, device=device)
+        return self._shifted[first]
+
+
+def build_name_map(
+    *, kind: str, backend_names: Any, user_names: Any, device: str = "cpu"
+) -> ArticulationNameMap | None:
+    """Map between two orders of the same names.
+
+    Args:
+        kind: ``joint`` or ``body``, for messages.
+        backend_names: Names in the order of the engine, a list or tuple.
+        user_names: The same in the order of users, or ``None`` for that of the engine.
+        device: Device of its arrays.
+
+    Returns:
+        The map, ``None`` where the orders agree.
+
+    Raises:
+        TypeError: Names are no list or tuple of strings.
+        ConfigurationError: Names are missing, repeated or unknown.
+    """
+    backend = _checked(backend_names, "backend_names")
+    if user_names is None:
+        return None
+    user = _checked(user_names, "user_names")
+    for whose, names in (("backend", backend), ("requested", user)):
+        if len(set(names)) != len(names):
+            raise ConfigurationError(f"{kind}_ordering: Duplicate {whose} {kind} names: {list(names)}")
+    missing, extra = sorted(set(backend) - set(user)), sorted(set(user) - set(backend))
+    if missing or extra:
+        raise ConfigurationError(
+            f"{kind}_ordering: expected a permutation of {list(backend)}. Missing={missing}, extra={extra}"
+        )
+    return None if user == backend else ArticulationNameMap(user, backend, device)
+
+
+def _checked(names: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(names, (list, tuple)):
+        raise TypeError(f"{what} must be a list or tuple of strings; got {type(names).__name__}.")
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            raise TypeError(f"{what} element {place} must be str; got {name!r} ({type(name).__name__}).")
+    return tuple(names)
 
 
 def depth_first(names: Sequence[str], parents: Sequence[str]) -> list[str]:
@@ -71,15 +113,17 @@ def depth_first(names: Sequence[str], parents: Sequence[str]) -> list[str]:
 
 
 def make_order(
-    wanted: Any, backend: Sequence[str], depth: Sequence[str], what: str
+    wanted: Any, backend: Sequence[str], depth: Sequence[str], kind: str, device: str = "cpu"
 ) -> ArticulationNameMap | None:
     """Map for an order that a configuration asks for.
 
     Args:
-        wanted: ``None`` or ``"physx"`` (breadth first, the engine's), ``"mjwarp"`` (depth first), or the names in order.
+        wanted: ``None`` or ``"physx"`` (breadth first, the engine's), ``"mjwarp"`` (depth first), or the names in order;
+            conventions in any case, or as members of an enumeration of strings.
         backend: Names in the order of the engine.
         depth: The same, depth first.
-        what: Field of the configuration, for messages.
+        kind: ``joint`` or ``body``.
+        device: Device of the arrays of the map.
 
     Returns:
         The map, ``None`` where the orders agree.
@@ -87,16 +131,11 @@ def make_order(
     Raises:
         ConfigurationError: Names are missing, repeated or unknown, or the convention is.
     """
-    if wanted is None or wanted == "physx":
-        return None
     if isinstance(wanted, str):
-        if wanted != "mjwarp":
+        convention = wanted.lower()
+        if convention not in ("physx", "mjwarp"):
             raise ConfigurationError(
-                f"{what}: expected 'physx', 'mjwarp' or a sequence of all names, given {wanted!r}"
+                f"{kind}_ordering: expected 'physx', 'mjwarp' or a list of all names, given {wanted!r}"
             )
-        user = list(depth)
-    else:
-        user = list(wanted)
-    if sorted(user) != sorted(backend):
-        raise ConfigurationError(f"{what}: expected a permutation of {list(backend)}, given {user}")
-    return None if user == list(backend) else ArticulationNameMap(user, backend)
+        wanted = None if convention == "physx" else list(depth)
+    return build_name_map(kind=kind, backend_names=list(backend), user_names=wanted, device=device)

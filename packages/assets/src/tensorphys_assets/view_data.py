@@ -128,6 +128,6 @@ class ViewData(AssetData):
             wp.copy(target, source)
         else:
             wp.launch(
-                take_items, target.shape, [source, order.device_array("user_to_backend", self.device)], [target],
+                take_items, target.shape, [source, order.user_to_backend], [target],
                 device=self.device,
             )  # fmt: skip

@@ -196,7 +196,7 @@ class ActuatorCollection(Mapping[str, models.ActuatorBase]):
         asset = self.asset
         engine = asset.root_view.get_dof_position_targets().numpy()
         order = asset.data.joint_ordering
-        values = np.array(engine if order is None else engine[:, list(order.user_to_backend)])
+        values = np.array(engine if order is None else engine[:, list(order.user_to_backend_indices)])
         values[:, covered] = asset.data.array("default_joint_pos").numpy()[:, covered]
         self.target_command.position.warp.assign(values)
 
@@ -227,7 +227,7 @@ class ActuatorCollection(Mapping[str, models.ActuatorBase]):
         if group.is_implicit_model:
             kinds = np.asarray(asset.root_view.get_drive_types().numpy())[0]
             order = data.joint_ordering
-            engine = places if order is None else [order.user_to_backend[place] for place in places]
+            engine = places if order is None else [order.user_to_backend_indices[place] for place in places]
             bare = [
                 joint for joint, place in zip(group.joint_names, engine, strict=True) if kinds[place] == 0
             ]
