@@ -182,3 +182,40 @@ def test_old_names_of_limits_still_count() -> None:
     with pytest.warns(DeprecationWarning, match="joint_effort_limit"):
         _, arm = build(1, all=cfg)
     np.testing.assert_array_equal(host(arm.data.joint_effort_limits), 11.0)
+
+
+def test_a_group_shows_what_holds_for_its_joints() -> None:
+    elbows = ta.IdealPDActuatorCfg(
+        joint_names_expr=[".*_elbow"],
+        stiffness=50.0,
+        damping=1.0,
+        armature=0.02,
+        friction=0.3,
+        dynamic_friction=0.2,
+        viscous_friction=0.1,
+        actuator_effort_limit=4.0,
+        joint_effort_limit=40.0,
+        joint_velocity_limit=9.0,
+    )
+    shoulders = ta.ImplicitActuatorCfg(joint_names_expr=[".*_shoulder"], stiffness=9.0, damping=0.0)
+    _, arm = build(elbows=elbows, shoulders=shoulders)
+    group = arm.actuators["elbows"]
+    target = np.array([[0.0, 0.0, 0.02, -0.5], [0.0, 0.0, 0.04, 0.5]], np.float32)
+    arm.actuators.target_command.set_position_index(value=target)
+    applied = group.applied_effort
+    arm.actuators.compute(0.01)
+    assert group.applied_effort is applied
+    np.testing.assert_allclose(host(group.computed_effort), 50.0 * target[:, 2:], rtol=1e-6)
+    np.testing.assert_allclose(host(applied), np.clip(50.0 * target[:, 2:], -4.0, 4.0), rtol=1e-6)
+    for name, value in (
+        ("actuator_effort_limit", 4.0),
+        ("joint_effort_limit", 40.0),
+        ("joint_velocity_limit", 9.0),
+        ("armature", 0.02),
+        ("friction", 0.3),
+        ("dynamic_friction", 0.2),
+        ("viscous_friction", 0.1),
+    ):
+        np.testing.assert_allclose(host(getattr(group, name)), np.full((2, 2), value), rtol=1e-6)
+    with pytest.warns(DeprecationWarning, match="use actuator_effort_limit"):
+        assert group.effort_limit is group.actuator_effort_limit

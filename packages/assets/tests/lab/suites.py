@@ -2,8 +2,8 @@
 
 python packages/assets/tests/lab/suites.py [pytest arguments]
 
-The suites are those of an installed ``isaaclab``. They are copied beside a ``conftest.py`` that adds one more backend, whose
-assets live in real scenes on the CPU, or that puts the proxy and the wrench composer of this package in the place of theirs.
+The suites are those of an installed ``isaaclab``. Each group is copied beside a ``conftest.py`` of this folder that adds one
+more backend, whose assets live in real scenes on the CPU, or that puts parts of this package in the place of theirs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,23 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-SUITES = ("test_articulation_iface.py", "test_rigid_object_iface.py", "test_rigid_object_collection_iface.py")
-PARTS = ("utils/warp/test_proxy_array.py", "utils/test_wrench_composer.py")
+# Suites below the folder of tests of Isaac Lab, and what stands beside them as conftest.
+GROUPS = {
+    "with_parts.py": ("utils/warp/test_proxy_array.py", "utils/test_wrench_composer.py"),
+    "with_actuators.py": (
+        "actuators/test_dc_motor.py",
+        "actuators/test_ideal_pd_actuator.py",
+        "actuators/test_implicit_actuator.py",
+    ),
+    "with_selectors.py": ("assets/test_asset_selector_cache.py",),
+    "with_ordering.py": ("assets/test_articulation_ordering.py",),
+    "with_backend.py": (
+        "assets/test_articulation_iface.py",
+        "assets/test_rigid_object_iface.py",
+        "assets/test_rigid_object_collection_iface.py",
+        "assets/test_articulation_ordering_iface.py",
+    ),
+}
 
 
 def run(files: list[pathlib.Path], conftest: str, arguments: list[str]) -> int:
@@ -35,15 +50,17 @@ def run(files: list[pathlib.Path], conftest: str, arguments: list[str]) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run both sets of suites; exit code of the worse one."""
+    """Run all groups; exit code of the worst one."""
     found = importlib.util.find_spec("isaaclab")
     if found is None or found.origin is None:
         print("isaaclab is not installed; nothing was run", file=sys.stderr)
         return 1
     source = pathlib.Path(found.origin).parent / "source" / "isaaclab" / "test"
-    parts = run([source / name for name in PARTS], "replacements.py", arguments)
-    suites = run([source / "assets" / name for name in SUITES], "backend.py", arguments)
-    return max(parts, suites)
+    codes = []
+    for conftest, names in GROUPS.items():
+        print(f"-- {conftest}: {', '.join(names)}", flush=True)
+        codes.append(run([source / name for name in names], conftest, arguments))
+    return max(codes)
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ class ActuatorCollection(Mapping[str, models.ActuatorBase]):
         wp.launch(
             kernels.spread_group,
             (self.num_instances, len(places)),
-            [group.joint_indices.warp, group.velocity_limit.warp],
+            [group.joint_indices.warp, group.actuator_velocity_limit.warp],
             [self._velocity_limits.warp],
             device=self.device,
         )
@@ -249,7 +249,12 @@ class ActuatorCollection(Mapping[str, models.ActuatorBase]):
     def given_properties(self, places: list[int]) -> dict[str, npt.NDArray[np.float32]]:
         """What the stage says about joints, shape [instances, joints]."""
         names = ("joint_stiffness", "joint_damping", "joint_effort_limits", "joint_vel_limits")
-        return {name: self.asset.data.array(name).numpy()[:, places] for name in names}
+        return {name: self.property_of_joints(name).numpy()[:, places, 0] for name in names}
+
+    def property_of_joints(self, quantity: str) -> wp.array:
+        """What the simulation has for all joints now, shape [instances, joints, 1]."""
+        values: wp.array = self.asset.data.numbers(quantity)
+        return values
 
     @staticmethod
     def model_limits(cfg: Any, implicit: bool) -> tuple[Any, Any]:

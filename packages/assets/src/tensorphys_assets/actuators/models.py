@@ -9,6 +9,8 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys_assets._kernels import actuators as kernels
+from tensorphys_assets._kernels.rows import take_items
+from tensorphys_assets.buffers import warn_deprecated
 from tensorphys_assets.errors import ConfigurationError
 from tensorphys_assets.names import match_values
 from tensorphys_assets.proxy import ProxyArray
@@ -53,6 +55,30 @@ def resolve(value: Any, names: list[str], fallback: Floats, what: str) -> Floats
     return result
 
 
+def _renamed(target: str) -> Any:
+    """A deprecated name of an attribute."""
+
+    def get(self: ActuatorBase) -> Any:
+        warn_deprecated(self, target.removeprefix("actuator_"), target)
+        return getattr(self, target)
+
+    return property(get, doc=f"Deprecated; use ``{target}``.")
+
+
+def _of_joints(quantity: str, meaning: str) -> Any:
+    """What the simulation has for the joints of a group."""
+
+    def get(self: ActuatorBase) -> Any:
+        return self._columns(quantity, self._collection.property_of_joints(quantity))
+
+    return property(get, doc=f"{meaning}, shape [instances, joints]; as they are when it is read.")
+
+
+def _items(array: wp.array) -> wp.array:
+    """An array of numbers as one of items of one number each."""
+    return array.reshape((*array.shape, 1))
+
+
 class ActuatorBase:
     """A group of joints and the model that drives them.
 
@@ -67,7 +93,7 @@ class ActuatorBase:
         joint_names: Names of its joints.
         joint_indices: Their places, int32.
         stiffness, damping: Gains of the model, shape [instances, joints]; may be written.
-        effort_limit, velocity_limit: Limits of the model, likewise.
+        actuator_effort_limit, actuator_velocity_limit: Limits of the model, likewise.
     """
 
     is_implicit_model: ClassVar[bool] = False
@@ -85,12 +111,17 @@ class ActuatorBase:
         self.stiffness = self._array("stiffness", cfg.stiffness, given["joint_stiffness"])
         self.damping = self._array("damping", cfg.damping, given["joint_damping"])
         effort, velocity = collection.model_limits(cfg, self.is_implicit_model)
-        self.effort_limit = self._array("actuator_effort_limit", effort, given["joint_effort_limits"])
-        self.velocity_limit = self._array("actuator_velocity_limit", velocity, given["joint_vel_limits"])
+        self.actuator_effort_limit = self._array(
+            "actuator_effort_limit", effort, given["joint_effort_limits"]
+        )
+        self.actuator_velocity_limit = self._array(
+            "actuator_velocity_limit", velocity, given["joint_vel_limits"]
+        )
         self._stall = self._array(
             "saturation_effort", getattr(cfg, "saturation_effort", None), given["joint_effort_limits"]
         )
         self._table = self._make_table()
+        self._gathered: dict[str, Any] = {}
 
     @property
     def num_joints(self) -> int:
@@ -101,6 +132,38 @@ class ActuatorBase:
     def saturation_effort(self) -> Any:
         """Effort at standstill of a motor, shape [instances, joints]."""
         return self._stall
+
+    effort_limit = _renamed("actuator_effort_limit")
+    velocity_limit = _renamed("actuator_velocity_limit")
+
+    @property
+    def computed_effort(self) -> Any:
+        """Efforts of its joints before the limits [N or N m], shape [instances, joints]; as they are when it is read."""
+        return self._columns("computed_effort", _items(self._collection.outputs[0]))
+
+    @property
+    def applied_effort(self) -> Any:
+        """Efforts of its joints within the limits [N or N m], likewise."""
+        return self._columns("applied_effort", _items(self._collection.outputs[1]))
+
+    joint_effort_limit = _of_joints("joint_effort_limits", "Effort limits of the solver [N or N m]")
+    joint_velocity_limit = _of_joints("joint_vel_limits", "Speed limits of the solver [m/s or rad/s]")
+    armature = _of_joints("joint_armature", "Inertias added to its joints [kg or kg m²]")
+    friction = _of_joints("joint_friction_coeff", "Static friction [N or N m]")
+    dynamic_friction = _of_joints("joint_dynamic_friction_coeff", "Dynamic friction [N or N m]")
+    viscous_friction = _of_joints("joint_viscous_friction_coeff", "Viscous friction [N s/m or N m s/rad]")
+
+    def _columns(self, name: str, source: wp.array) -> Any:
+        """Its joints' columns of an array [instances, all joints, 1], in an array that stays the same."""
+        proxy = self._gathered.get(name)
+        shape = (self._collection.num_instances, self.num_joints)
+        if proxy is None:
+            values = wp.zeros(shape, dtype=wp.float32, device=self.device)
+            proxy = self._gathered[name] = ProxyArray(values)
+        if 0 not in shape:
+            inputs = [source, self.joint_indices.warp]
+            wp.launch(take_items, (*shape, 1), inputs, [_items(proxy.warp)], device=self.device)
+        return proxy
 
     def _array(self, what: str, value: Any, fallback: Floats) -> Any:
         host = resolve(value, self.joint_names, fallback, f"actuators[{self.name!r}].{what}")
@@ -125,7 +188,9 @@ class ActuatorBase:
         shape = (c.num_instances, self.num_joints)
         if 0 in shape:
             return
-        own = [self.stiffness, self.damping, self.effort_limit, self.velocity_limit, self._stall]
+        own = [
+            self.stiffness, self.damping, self.actuator_effort_limit, self.actuator_velocity_limit, self._stall,
+        ]  # fmt: skip
         wp.launch(
             kernels.pd_efforts,
             shape,

@@ -26,15 +26,15 @@ class _Network(DCMotor):
         self._torch = import_torch("network actuators")
         device = wp.device_to_torch(self.device)
         self._network = self._torch.jit.load(cfg.network_file, map_location=device).eval()
-        self._columns = self._torch.as_tensor(places, device=device)
+        self._places = self._torch.as_tensor(places, device=device)
         self._effort = wp.zeros((collection.num_instances, len(places)), dtype=wp.float32, device=self.device)
         self._effort_torch = wp.to_torch(self._effort)
 
     def _inputs(self) -> tuple[Any, Any]:
         """Position errors and velocities of the group, shape [instances, joints]."""
         c = self._collection
-        position, velocity = (wp.to_torch(array)[:, self._columns] for array in c.joint_state)
-        return wp.to_torch(c.commands[0])[:, self._columns] - position, velocity
+        position, velocity = (wp.to_torch(array)[:, self._places] for array in c.joint_state)
+        return wp.to_torch(c.commands[0])[:, self._places] - position, velocity
 
     def compute(self, dt: float) -> None:
         """Make efforts by the network.
@@ -45,7 +45,7 @@ class _Network(DCMotor):
         c = self._collection
         with self._torch.inference_mode():
             self._effort_torch.copy_(self._infer(*self._inputs()))
-        limits = [self.effort_limit.warp, self.velocity_limit.warp, self._stall.warp]
+        limits = [self.actuator_effort_limit.warp, self.actuator_velocity_limit.warp, self._stall.warp]
         wp.launch(
             kernels.network_efforts,
             self._effort.shape,
