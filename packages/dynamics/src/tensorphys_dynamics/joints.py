@@ -135,8 +135,6 @@ class JointModel:
         """Arrays that a step changes and the next one reads, for saving and loading a state."""
         names = (
             "row_state",
-            "row_kept",
-            "joint_kept",
             "joint_angle",
             *_BREAKS,
             "environment_step",
@@ -185,6 +183,7 @@ class JointModel:
             "row": [s.row_start[-1] for s in structures],
             "y": [s.y_start[-1] for s in structures],
             "value": [s.value_count for s in structures],
+            "end": [sum(len(b.ends) for b in s.blocks) for s in structures],
         }
         totals = {}
         for name, counts in sizes.items():
@@ -206,8 +205,9 @@ class JointModel:
         }
         for structure in structures:
             _append_structure(table, structure)
-        for name, counted in (("block", "block_kind"), ("row", "row_kind"), ("pair", "pair_block0")):
-            table[f"structure_{name}"].append(len(table[counted]))
+        counted = {"block": "block_kind", "row": "row_kind", "pair": "pair_block0", "end": "end_link"}
+        for name, column in counted.items():
+            table[f"structure_{name}"].append(len(table[column]))
         table["structure_touched"].append(len(table["touched"]))
         device = self.model.device
         for name, values in table.items():
@@ -225,6 +225,7 @@ class JointModel:
             "joint": self.joint_count,
             "environment": self.model.environment_count,
             "row": totals["row"],
+            "end": totals["end"],
             "y": totals["y"],
             "matrix": totals["value"],
             "factor": totals["value"],
@@ -243,6 +244,7 @@ def _append_structure(table: dict[str, list[Any]], structure: Structure) -> None
     table["structure_block"].append(first["block"])
     table["structure_row"].append(first["row"])
     table["structure_pair"].append(len(table["pair_block0"]))
+    table["structure_end"].append(len(table["end_link"]))
     table["structure_touched"].append(len(table["touched"]))
     segment_of: list[int] = []
     outside: dict[int, int] = {}

@@ -226,7 +226,7 @@ class Solver:
                 coupling.exchange(self._launch_sweep)
             if self.joints.block_count:
                 j = self.joints
-                inputs = [m.tables, state, j.tables, j.parameters, *timing, int(substep == 0)]
+                inputs = [m.tables, m.data, state, j.tables, j.parameters, *timing, int(substep == 0)]
                 self._launch(joint_keep.keep_joints, m.environment_count, inputs, [scratch, j.rows])
         if self._slots:
             self._launch(rows.keep_contacts, self._slots, [contact, *timing], [self._rows])

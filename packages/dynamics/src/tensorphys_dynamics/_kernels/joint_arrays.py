@@ -43,11 +43,13 @@ class JointTables:
     environment_row: wp.array[wp.int32]  # first flat row
     environment_y: wp.array[wp.int32]  # first entry of the rows Y
     environment_value: wp.array[wp.int32]  # first entry below the diagonal of the factor
+    environment_end: wp.array[wp.int32]  # first flat end
     flat_environment: wp.array[wp.int32]  # environment of each flat block
     flat_item: wp.array[wp.int32]  # row of each flat block in the parameters of its kind
     structure_block: wp.array[wp.int32]
     structure_row: wp.array[wp.int32]
     structure_pair: wp.array[wp.int32]
+    structure_end: wp.array[wp.int32]
     structure_touched: wp.array[wp.int32]
     touched: wp.array[wp.int32]  # articulations that blocks of the structure act on
     touched_outside: wp.array[wp.int32]  # whether a block joins the articulation to something else
@@ -151,8 +153,6 @@ class JointRows:
 
     # what the next step reads
     row_state: wp.array[wp.int32]  # 0 solved, −1 at its lower bound, 1 at its upper bound
-    row_kept: wp.array[wp.float32]  # half of a smooth impulse, as of the kick
-    joint_kept: wp.array[wp.spatial_vector]
     joint_angle: wp.array[wp.float32]  # angle about the free axis, full turns included
     joint_broken: wp.array[wp.int32]
     joint_break_load: wp.array[wp.spatial_vector]
@@ -163,6 +163,7 @@ class JointRows:
     # reports
     joint_impulse: wp.array[wp.spatial_vector]
     row_total: wp.array[wp.float32]  # impulse over the step, along what the row measures
+    end_impulse: wp.array[wp.spatial_vector]  # impulse over the step on a link, about its centre of mass
     # one substep
     y: wp.array[wp.float32]
     row_law: wp.array[wp.int32]

@@ -2,9 +2,17 @@
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.factor import from_u
-from tensorphys_dynamics._kernels.joint_arrays import BODY, RIGID, JointParameters, JointRows, JointTables
+from tensorphys_dynamics._kernels.joint_arrays import (
+    BODY,
+    RIGID,
+    SPATIAL_TENDON,
+    JointParameters,
+    JointRows,
+    JointTables,
+)
+from tensorphys_dynamics._kernels.joint_frames import link_centre, place_in_link
 from tensorphys_dynamics._kernels.joint_solve import push_row
 
 wp.set_module_options({"enable_backward": False})
@@ -14,22 +22,74 @@ FAST = wp.constant(0.5)
 
 
 @wp.func
-def keep_row(jr: JointRows, row: int, first: int, smooth: int):
-    """Add up the impulse of a row along what it measures.
+def push_end(
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    jr: JointRows,
+    flat: int,
+    link: int,
+    point: wp.vec3,
+    force: wp.vec3,
+    torque: wp.vec3,
+):
+    """Add an impulse at a point to what an end of a block got in the step."""
+    arm = point - link_centre(m, s, w, t, link)
+    pushed = wp.spatial_vector(force, torque + wp.cross(arm, force))
+    jr.end_impulse[flat] = jr.end_impulse[flat] + pushed
 
-    Where velocities are synchronised with the positions, half of an impulse counts for the time after it, as half of
-    the kick does: so impulses add up to the change of the reported velocities.
-    """
-    impulse = jr.row_impulse[row]
-    kept = 0.5 * float(smooth) * impulse
-    counted = impulse + kept - jr.row_kept[row]
-    jr.row_kept[row] = kept
-    before = wp.where(first == 1, 0.0, jr.row_total[row])
-    jr.row_total[row] = before + jr.row_sign[row] * counted
+
+@wp.func
+def keep_ends(
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
+    jt: JointTables,
+    jp: JointParameters,
+    jr: JointRows,
+    environment: int,
+    block: int,
+    item: int,
+    load: wp.spatial_vector,
+    along: float,
+):
+    """Add up what a joint or a spatial tendon gave its links in a substep, with the levers and the directions of it."""
+    base = t.articulation_link[t.environment_articulation[environment]]
+    flat = jt.environment_end[environment] - jt.structure_end[jt.environment_structure[environment]]
+    first = jt.block_end[block]
+    force = wp.spatial_top(load)
+    torque = wp.spatial_bottom(load)
+    if jt.block_kind[block] == BODY:
+        link0 = jt.end_link[first]
+        link1 = jt.end_link[first + 1]
+        at = wp.where(link1 >= 0, base + link1, -1)
+        point = wp.transform_get_translation(place_in_link(t, s, w, at, jp.joint_frame1[item]))
+        if link0 >= 0:
+            push_end(t, m, s, w, jr, flat + first, base + link0, point, -force, -torque)
+        if link1 >= 0:
+            push_end(t, m, s, w, jr, flat + first + 1, base + link1, point, force, torque)
+        return
+    before = wp.vec3(0.0, 0.0, 0.0)
+    for k in range(first, first + jt.block_ends[block]):
+        link = base + jt.end_link[k]
+        frame = wp.transform(jt.end_position[k], wp.quat_identity())
+        point = wp.transform_get_translation(place_in_link(t, s, w, link, frame))
+        length = wp.length(point - before)
+        if k > first and length > 1.0e-9:
+            pull = (along * jt.end_gearing[k] / length) * (point - before)
+            push_end(t, m, s, w, jr, flat + k, link, point, pull, torque)
+            push_end(t, m, s, w, jr, flat + k - 1, base + jt.end_link[k - 1], before, -pull, torque)
+        before = point
 
 
 @wp.func
 def keep_block(
+    t: Tables,
+    m: ModelData,
+    s: StateData,
+    w: Scratch,
     jt: JointTables,
     jp: JointParameters,
     jr: JointRows,
@@ -38,23 +98,23 @@ def keep_block(
     item: int,
     h: float,
     first: int,
-    smooth: int,
 ):
-    """Add up the wrench of a joint, and break it where the wrench of the substep is beyond its bounds."""
+    """Add up the impulses of rows along what they measure and the wrench of a joint, and break it where the wrench of the substep is beyond its bounds."""
     force = wp.vec3(0.0, 0.0, 0.0)
     torque = wp.vec3(0.0, 0.0, 0.0)
+    along = float(0.0)
     for k in range(jt.block_rows[block]):
         row = jt.environment_row[environment] + jt.block_row[block] + k
-        keep_row(jr, row, first, smooth)
+        own = jr.row_sign[row] * jr.row_impulse[row]
+        along += own
+        jr.row_total[row] = wp.where(first == 1, 0.0, jr.row_total[row]) + own
         force += jr.row_impulse[row] * jr.row_force[row]
         torque += jr.row_impulse[row] * jr.row_torque[row]
     if jt.block_kind[block] == BODY:
         load = wp.spatial_vector(force, torque)
-        kept = (0.5 * float(smooth)) * load
-        total = load + kept - jr.joint_kept[item]
+        total = load
         if first == 0:
             total += jr.joint_impulse[item]
-        jr.joint_kept[item] = kept
         jr.joint_impulse[item] = total
         beyond = (
             wp.length(force) > h * jp.joint_break_force[item]
@@ -65,6 +125,13 @@ def keep_block(
             jr.joint_break_load[item] = load / h
             jr.joint_break_time[item] = jr.environment_time[environment]
             jr.joint_break_step[item] = jr.environment_step[environment]
+    if jt.block_kind[block] == BODY or jt.block_kind[block] == SPATIAL_TENDON:
+        if first == 1:
+            flat = jt.environment_end[environment] - jt.structure_end[jt.environment_structure[environment]]
+            for k in range(jt.block_end[block], jt.block_end[block] + jt.block_ends[block]):
+                jr.end_impulse[flat + k] = wp.spatial_vector()
+        load = wp.spatial_vector(force, torque)
+        keep_ends(t, m, s, w, jt, jp, jr, environment, block, item, load, along)
 
 
 @wp.func
@@ -92,6 +159,7 @@ def note_kicks(
 @wp.kernel
 def keep_joints(
     t: Tables,
+    m: ModelData,
     s: StateData,
     jt: JointTables,
     jp: JointParameters,
@@ -129,7 +197,7 @@ def keep_joints(
                 push_row(t, jt, jr, environment, block, y, impulse, jr.u)
     for block in range(jt.structure_block[structure], jt.structure_block[structure + 1]):
         item = jt.flat_item[jt.environment_block[environment] + block - jt.structure_block[structure]]
-        keep_block(jt, jp, jr, environment, block, item, h, first, smooth)
+        keep_block(t, m, s, w, jt, jp, jr, environment, block, item, h, first)
     note_kicks(t, s, w, jt, jr, environment, smooth)
 
 
@@ -164,11 +232,9 @@ def forget_joints(
     for k in range(jt.block_rows[block]):
         row = jt.environment_row[environment] + jt.block_row[block] + k
         jr.row_state[row] = 0
-        jr.row_kept[row] = 0.0
     if jt.block_kind[block] == BODY:
         item = jt.flat_item[flat]
         first = t.environment_articulation[environment]
         end = jt.block_end[block]
         if written_end(t, s, jt, first, end) == 1 or written_end(t, s, jt, first, end + 1) == 1:
             jr.joint_angle[item] = 0.0
-            jr.joint_kept[item] = wp.spatial_vector()

@@ -12,7 +12,7 @@ from tensorphys_dynamics._kernels.joint_arrays import (
     JointTables,
 )
 from tensorphys_dynamics._kernels.joint_frames import unit_axis
-from tensorphys_dynamics._kernels.quantities_step import StepData, middle_point
+from tensorphys_dynamics._kernels.quantities_step import StepData, middle_point, middle_rotation
 
 wp.set_module_options({"enable_backward": False})
 
@@ -35,11 +35,12 @@ def middle_place(m: ModelData, s: StateData, d: StepData, link: int, point: wp.v
 
 
 @wp.func
-def turned(s: StateData, link: int, v: wp.vec3):
-    """A vector of a link, or of the world for −1, in environment axes."""
+def turned(s: StateData, d: StepData, link: int, v: wp.vec3):
+    """A vector of a link, or of the world for −1, in environment axes at the middle of the step."""
     result = v
     if link >= 0:
-        result = wp.quat_rotate(wp.transform_get_rotation(s.link_pose[link]), v)
+        first = wp.transform_get_rotation(d.start_pose[link])
+        result = wp.quat_rotate(middle_rotation(first, wp.transform_get_rotation(s.link_pose[link])), v)
     return result
 
 
@@ -71,31 +72,13 @@ def gear_load(
     force = wp.vec3(0.0, 0.0, 0.0)
     torque = wp.vec3(0.0, 0.0, 0.0)
     if axis < 3:
-        force = size * turned(s, link0, wp.quat_rotate(wp.transform_get_rotation(frame0), unit_axis(axis)))
+        force = size * turned(s, d, link0, wp.quat_rotate(wp.transform_get_rotation(frame0), unit_axis(axis)))
     else:
         torque = size * turned(
-            s, link1, wp.quat_rotate(wp.transform_get_rotation(frame1), unit_axis(axis - 3))
+            s, d, link1, wp.quat_rotate(wp.transform_get_rotation(frame1), unit_axis(axis - 3))
         )
     add_load(d, link1, point, force, torque)
     add_load(d, link0, point, -force, -torque)
-
-
-@wp.func
-def tendon_load(
-    m: ModelData, s: StateData, jt: JointTables, d: StepData, base: int, block: int, tension: float
-):
-    """Forces of a spatial tendon on its attachments."""
-    first = jt.block_end[block]
-    before = wp.vec3(0.0, 0.0, 0.0)
-    none = wp.vec3(0.0, 0.0, 0.0)
-    for k in range(first, first + jt.block_ends[block]):
-        point = middle_place(m, s, d, flat_link(jt, base, k), jt.end_position[k])
-        length = wp.length(point - before)
-        if k > first and length > 1.0e-9:
-            pull = (tension * jt.end_gearing[k] / length) * (point - before)
-            add_load(d, flat_link(jt, base, k), point, pull, none)
-            add_load(d, flat_link(jt, base, k - 1), before, -pull, none)
-        before = point
 
 
 @wp.kernel
@@ -122,17 +105,14 @@ def joint_loads(
         total = float(0.0)
         for k in range(jt.block_rows[block]):
             total += rate * jr.row_total[jt.environment_row[environment] + jt.block_row[block] + k]
-        if jt.block_kind[block] == BODY:
-            load = rate * jr.joint_impulse[item]
-            link1 = flat_link(jt, base, end + 1)
-            place = wp.transform_get_translation(jp.joint_frame1[item])
-            point = middle_place(m, s, d, link1, place)
-            force = wp.spatial_top(load)
-            torque = wp.spatial_bottom(load)
-            add_load(d, link1, point, force, torque)
-            add_load(d, flat_link(jt, base, end), point, -force, -torque)
-        elif jt.block_kind[block] == SPATIAL_TENDON:
-            tendon_load(m, s, jt, d, base, block, total)
+        if jt.block_kind[block] == BODY or jt.block_kind[block] == SPATIAL_TENDON:
+            flat = jt.environment_end[environment] - jt.structure_end[structure]
+            for k in range(end, end + jt.block_ends[block]):
+                link = flat_link(jt, base, k)
+                if link >= 0:
+                    load = rate * jr.end_impulse[flat + k]
+                    d.contact_force[link] = d.contact_force[link] + wp.spatial_top(load)
+                    d.contact_torque[link] = d.contact_torque[link] + wp.spatial_bottom(load)
         elif jt.block_kind[block] == GEAR:
             first = jp.gear_factor0[item] * total
             second = jp.gear_factor1[item] * total

@@ -102,7 +102,7 @@ def link_masses(m: ModelData, w: Scratch, link: int, origin: wp.vec3):
 
 
 # Determinant of an inertia over the cube of its trace, below which it is not inverted.
-SOUND = wp.constant(1.0e-10)
+SOUND = wp.constant(wp.float64(1.0e-10))
 # A floating root moves no faster [lengths / s] and is given no faster turn [rad/s] by its momentum: light links that
 # whip about a heavy one may ask for anything, and squares must stay within what float32 holds.
 FASTEST = wp.constant(1.0e9)
@@ -113,35 +113,44 @@ FASTEST_TURN = wp.constant(1.0e5)
 def measure_composite(t: Tables, m: ModelData, w: Scratch, a: int):
     """Total mass, its centre relative to that of the root link, and linear momentum; keeps the share that falls."""
     base = t.articulation_link[a]
-    mass = float(0.0)
-    falling = float(0.0)
-    moment = wp.vec3(0.0, 0.0, 0.0)
-    p = wp.vec3(0.0, 0.0, 0.0)
+    mass = wp.float64(0.0)
+    falling = wp.float64(0.0)
+    moment = wp.vec3d()
+    p = wp.vec3d()
     for local in range(t.type_links[t.articulation_type[a]]):
         link = base + local
-        c = w.link_com_offset[link]
-        mass += m.link_mass[link]
-        falling += m.link_mass[link] * m.link_gravity[link]
-        moment += m.link_mass[link] * c
-        p += m.link_mass[link] * (w.link_linear[link] + wp.cross(w.link_angular[link], c))
-    w.total_mass[a] = mass
-    w.gravity_share[a] = falling / mass
+        own = wp.float64(m.link_mass[link])
+        c = wp.vec3d(w.link_com_offset[link])
+        mass += own
+        falling += own * wp.float64(m.link_gravity[link])
+        moment += own * c
+        p += own * (wp.vec3d(w.link_linear[link]) + wp.cross(wp.vec3d(w.link_angular[link]), c))
+    w.total_mass[a] = wp.float32(mass)
+    w.gravity_share[a] = wp.float32(falling / mass)
     return mass, moment / mass, p
 
 
 @wp.func
-def measure_spin(t: Tables, m: ModelData, w: Scratch, a: int, centre: wp.vec3, velocity: wp.vec3):
-    """Angular momentum and inertia about the centre of mass, which moves at `velocity`."""
+def measure_spin(t: Tables, m: ModelData, w: Scratch, a: int, centre: wp.vec3d, velocity: wp.vec3d):
+    """Angular momentum and inertia about the centre of mass, which moves at `velocity`.
+
+    In float64: of a heavy link among light ones, mass times the rounding of its velocity against that of the centre would
+    be more than all that the light ones have.
+    """
     base = t.articulation_link[a]
-    inertia = wp.mat33(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    spin = wp.vec3(0.0, 0.0, 0.0)
+    inertia = wp.mat33d()
+    spin = wp.vec3d()
     for local in range(t.type_links[t.articulation_type[a]]):
         link = base + local
-        c = w.link_com_offset[link]
-        own = w.link_linear[link] + wp.cross(w.link_angular[link], c) - velocity
+        mass = wp.float64(m.link_mass[link])
+        c = wp.vec3d(w.link_com_offset[link])
+        angular = wp.vec3d(w.link_angular[link])
+        own = wp.vec3d(w.link_linear[link]) + wp.cross(angular, c) - velocity
         arm = c - centre
-        inertia += w.link_inertia[link] + point_inertia(m.link_mass[link], arm)
-        spin += w.link_inertia[link] * w.link_angular[link] + wp.cross(arm, m.link_mass[link] * own)
+        turned = wp.mat33d(w.link_inertia[link])
+        point = mass * (wp.dot(arm, arm) * wp.identity(n=3, dtype=wp.float64) - wp.outer(arm, arm))
+        inertia += turned + point
+        spin += turned * angular + mass * wp.cross(arm, own)
     return spin, inertia
 
 
@@ -167,12 +176,14 @@ def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
     spin, inertia = measure_spin(t, m, w, a, centre, p / mass)
     # rounding may leave no inertia to invert
     size = wp.trace(inertia)
+    known = wp.vec3d(w.momentum_linear[a])
     sound = int(0)
     turn = wp.vec3(0.0, 0.0, 0.0)
     move = wp.vec3(0.0, 0.0, 0.0)
     if w.momentum_known[a] == 1 and wp.determinant(inertia) > SOUND * size * size * size:
-        turn = wp.inverse(inertia) * (w.momentum_angular[a] - spin)
-        move = (w.momentum_linear[a] - p) / mass - wp.cross(turn, centre)
+        wide = wp.inverse(inertia) * (wp.vec3d(w.momentum_angular[a]) - spin)
+        turn = wp.vec3(wide)
+        move = wp.vec3((known - p) / mass - wp.cross(wide, centre))
         if wp.length(w.link_angular[base] + turn) <= FASTEST_TURN:
             if wp.length(w.link_linear[base] + move) <= FASTEST:
                 sound = 1
@@ -186,13 +197,13 @@ def momentum_root(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
             w.link_linear[base + local] = w.link_linear[base + local] + move
             w.link_angular[base + local] = w.link_angular[base + local] + turn
         if links > 1:
-            astray = w.origin_shift[a] + centre - w.mass_centre[a] - w.centre_step[a]
+            astray = w.origin_shift[a] + wp.vec3(centre) - w.mass_centre[a] - w.centre_step[a]
             w.origin_travel[a] = w.origin_travel[a] - astray
             place_root(m, s, w, a, base, wp.transform_get_rotation(s.root_pose[a]))
     else:
-        w.momentum_linear[a] = p
-        w.momentum_angular[a] = spin
-    w.mass_centre[a] = centre
+        w.momentum_linear[a] = wp.vec3(p)
+        w.momentum_angular[a] = wp.vec3(spin)
+    w.mass_centre[a] = wp.vec3(centre)
 
 
 @wp.func

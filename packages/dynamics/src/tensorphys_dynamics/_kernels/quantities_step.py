@@ -249,6 +249,17 @@ def use_ends(m: ModelData, s: StateData, d: StepData, link: int, dt: float):
 
 
 @wp.func
+def is_touched(t: Tables, d: StepData, a: int):
+    """Whether contacts or joints outside of trees acted on an articulation in the step, be it in some substeps alone."""
+    base = t.articulation_link[a]
+    touched = int(0)
+    for link in range(base, base + t.type_links[t.articulation_type[a]]):
+        if wp.length_sq(d.contact_force[link]) + wp.length_sq(d.contact_torque[link]) > 0.0:
+            touched = 1
+    return touched
+
+
+@wp.func
 def own_load(m: ModelData, s: StateData, d: StepData, link: int, gravity: wp.vec3, before: float):
     """Mean force and torque that a link took beside gravity, contacts, damping and what was applied.
 
@@ -311,7 +322,8 @@ def step_loads(
             wrench_out[base + local] = zero
         return
     gravity = m.gravity[t.articulation_environment[a]]
-    synced = d.start_synced[a] * is_synced(t, s, a) * is_free(t, m, a)
+    # reported velocities at both ends say it best, unless a touch began and ended in between
+    synced = d.start_synced[a] * is_synced(t, s, a) * is_free(t, m, a) * (1 - is_touched(t, d, a))
     # a root that was synchronised felt what is applied now in the whole of the step
     before = 0.5 / float(substeps)
     if synced == 1 or d.start_fresh[a] == 1 or (t.type_root[kind] == 6 and d.start_synced[a] == 1):
