@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from tensorphys_dynamics import Solver
 from tensorphys_dynamics._reference import Tree, dynamics, energy
-from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_state, random_tree
+from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_state, random_tree, run_steps
 
 DT = 1.0 / 240.0
 ORIGIN = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -58,11 +58,10 @@ def simulate(
     solver = Solver(model, state, control, time_step=DT, path=path)
     solver.update_kinematics()
     rows = [(root, np.asarray(q, float), np.asarray(v, float))]
-    for step in range(steps):
-        solver.step()
-        if (step + 1) % every == 0:
-            arrays = (state.root_pose.numpy()[0], state.dof_position.numpy(), state.velocity.numpy())
-            rows.append(tuple(a.astype(float).copy() for a in arrays))
+    for pose, *others in run_steps(
+        solver, steps, (state.root_pose, state.dof_position, state.velocity), every=every
+    ):
+        rows.append((pose[0].astype(float), *(a.astype(float) for a in others)))
     return rows
 
 
@@ -134,7 +133,7 @@ def test_double_pendulum_keeps_its_energy(device):
     ("tree", "seed", "bound"),
     [
         pytest.param(chain(3, fixed_base=False, axis=(0.0, 0.6, 0.8)), 7, 1e-5, id="three-links"),
-        # inertias of links differ by a hundred here, and rounding grows with that
+        # inertias of links differ by a hundred here, and rounding grows with that in float32 sums
         *(
             pytest.param(random_tree(seed, 4, fixed_base=False), seed, 2e-5, id=f"random-{seed}")
             for seed in range(3)
@@ -154,6 +153,7 @@ def test_free_chain_keeps_its_momenta(device, path, tree, seed, bound):
         arm = tree.mass @ d.com / tree.mass.sum() - d.origin
         spins.append(p[3:] - np.cross(arm, p[:3]))
     momenta, spins = np.array(momenta), np.array(spins)
+    bound = 1e-5 if path == "generic" else bound
     for kept in (momenta[:, :3], momenta[:, 3:], spins):
         assert np.abs(kept - kept[0]).max() < bound * np.linalg.norm(kept[0])
 

@@ -5,7 +5,7 @@ import pytest
 
 from tensorphys_dynamics import Solver
 from tensorphys_dynamics._reference import Tree, dynamics
-from tensorphys_dynamics.testing import model_of
+from tensorphys_dynamics.testing import model_of, run_steps
 
 DT = 1.0 / 240.0
 ORIGIN = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -45,10 +45,9 @@ def test_limits_hit_at_once_hold(device, path, joints, bound):
         solver = Solver(model, state, control, time_step=DT, path=path)
         solver.update_kinematics()
         both = 0
-        for _ in range(480):
-            solver.step()
-            assert np.abs(state.dof_position.numpy()).max() < 0.7 + bound
-            both += (state.dof_limit_force.numpy() != 0.0).sum() > 1
+        for position, force in run_steps(solver, 480, (state.dof_position, state.dof_limit_force)):
+            assert np.abs(position).max() < 0.7 + bound
+            both += (force != 0.0).sum() > 1
         assert both > 10
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorphys_engine import Simulation, UnsupportedError, UnsupportedWarning
+from tensorphys_engine import Simulation
 from tensorphys_scene import (
     Articulations,
     Axes,
@@ -193,17 +193,41 @@ def test_cone_angles_bound_the_swing() -> None:
     assert 0.399 < max(swings) < 0.4005
 
 
-def test_couplings_of_their_axes_are_refused_by_name() -> None:
-    template = arm_template(ROTATIONS, JointType.D6)
-    mimic = table(MimicJoints, path=("/joint",), axis=[0], reference=[1], gearing=[1.0])
-    with pytest.raises(UnsupportedError, match=r"/e0/joint: a mimic joint .* all three axes"):
-        simulation_of(template.replace(mimic_joints=mimic))
+@pytest.mark.parametrize("flipped", [False, True])
+def test_couplings_of_their_axes_act(flipped: bool) -> None:
+    """A mimic joint keeps the sum of two components; a tendon over one component holds it at its length."""
+    template = arm_template(ROTATIONS, JointType.D6, flipped=flipped, position=[0.3, -0.2, 0.5])
+    mimic = table(MimicJoints, path=("/joint",), axis=[0], reference=[1], gearing=[1.0], offset=[-0.1])
+    simulation = simulation_of(template.replace(mimic_joints=mimic))
+    moved = 0.0
+    for _ in range(60):
+        simulation.step(DT)
+        q = simulation.state.dof_position.numpy()
+        assert np.linalg.norm(q) < 3.0, "half a turn"
+        assert abs(q[0] + q[1] - 0.1) < 1e-5
+        moved = max(moved, abs(float(q[0]) - 0.3))
+    assert moved > 0.1
     tendon = {
-        "fixed_tendons": table(FixedTendons, path=("/tendon",), names=("tendon",)),
-        "fixed_tendon_axes": table(FixedTendonAxes, path=("/tendon",), tendon=[0], axis=[1], gearing=[1.0]),
+        "fixed_tendons": table(
+            FixedTendons,
+            path=("/tendon",),
+            names=("tendon",),
+            stiffness=[4000.0],
+            damping=[100.0],
+            rest_length=[-0.2],
+        ),
+        "fixed_tendon_axes": table(
+            FixedTendonAxes,
+            path=("/tendon",),
+            tendon=[0],
+            axis=[1],
+            gearing=[1.0],
+            force_coefficient=[1.0],
+        ),
     }
-    with pytest.raises(UnsupportedError, match=r"/e0/tendon: a fixed tendon .* all three axes"):
-        simulation_of(template.replace(**tendon))
-    with pytest.warns(UnsupportedWarning, match="ball joints"):
-        simulation = simulation_of(template.replace(mimic_joints=mimic), ignore_unsupported=True)
-    assert simulation.joints.model.mimic_count == 0
+    simulation = simulation_of(template.replace(**tendon))
+    for _ in range(120):
+        simulation.step(DT)
+        q = simulation.state.dof_position.numpy()
+        assert abs(q[1] + 0.2) < 0.02
+    assert abs(q[0] - 0.3) > 0.1

@@ -232,7 +232,9 @@ class EnvironmentBlocks:
         kind = self._type(e, articulation)
         local = dof - int(self._dof_start[flat])
         velocity = kind.root_count + local
-        block.segments[articulation] = block.segments.get(articulation, set()) | set(kind.chains[velocity])
+        # each of the three velocities of a ball joint moves all of its positions
+        last = next((velocity + 2 - (local - b) for b in kind.balls if b <= local < b + 3), velocity)
+        block.segments[articulation] = block.segments.get(articulation, set()) | set(kind.chains[last])
         if len(block.segments) > 1:
             raise ModelError(f"{family} {block.item} couples degrees of freedom of two articulations")
         block.terms.append((velocity, local, gearing, force))

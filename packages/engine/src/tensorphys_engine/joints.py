@@ -149,15 +149,7 @@ def _mimic_columns(
                 prefix + table.path[row],
                 "a mimic joint couples degrees of freedom of one articulation; left out",
             )
-        in_ball = np.append(numbering.plans[t].dof_in_ball, False)
-        round_ones = fits & (in_ball[own] | in_ball[other])
-        for row in np.flatnonzero(round_ones):
-            findings.refuse(
-                "mimic joints on axes of ball joints, left out",
-                prefix + table.path[row],
-                "a mimic joint on an axis of a joint that turns about all three axes is not supported",
-            )
-        rows.append(np.flatnonzero(fits & ~round_ones).astype(np.int32))
+        rows.append(np.flatnonzero(fits).astype(np.int32))
     layout = _layout(numbering, tuple(rows))
     dofs = numbering.dofs
     columns: dict[str, Array] = {}
@@ -181,17 +173,10 @@ def _fixed_tendon_rows(
     axes, tendons = tables.fixed_tendon_axes, tables.fixed_tendons
     dof = dof_of_axis[axes.axis]
     articulation = articulation_of_dof(numbering, template, dof)
-    in_ball = np.append(numbering.plans[template].dof_in_ball, False)
     rows = []
     for row in range(tendons.count):
         own = axes.tendon == row
-        if own.any() and in_ball[dof[own]].any():
-            findings.refuse(
-                "fixed tendons over axes of ball joints, left out",
-                first_path(numbering, template) + tendons.path[row],
-                "a fixed tendon over an axis of a joint that turns about all three axes is not supported",
-            )
-        elif own.any() and (dof[own] >= 0).all() and len(set(articulation[own])) == 1:
+        if own.any() and (dof[own] >= 0).all() and len(set(articulation[own])) == 1:
             rows.append(row)
         else:
             findings.omit(

@@ -83,15 +83,6 @@ class TemplatePlan:
         """Whether a link is the root of a fixed or kinematic articulation, shape [links]."""
         return np.asarray(self.articulation_fixed[self.link_articulation] & (self.link_parent < 0))
 
-    @property
-    def dof_in_ball(self) -> BoolArray:
-        """Whether a degree of freedom is one of the three of a ball joint, shape [dofs]."""
-        result = np.zeros(len(self.dof_joint), bool)
-        for kind, start in zip(self.types, self.articulation_dof_start, strict=False):
-            for place in range(3):
-                result[start + kind.balls + place] = True
-        return result
-
     def link_path(self, template: Template, link: int) -> str:
         """Path of a local link relative to the environment; a base is the "world" below the root prim."""
         body = int(self.link_body[link])

@@ -175,6 +175,7 @@ class Scratch:
     ]  # 1 where friction holds and the velocity is left out of the factors, by velocity index
     hold: wp.array[wp.float32]  # impulse that friction holds a locked one with
     kick: wp.array[wp.float32]  # change of velocity by smooth forces in the substep
+    driven: wp.array[wp.float32]  # impulse of drives, springs and dampers in it
     free_velocity: wp.array[wp.float32]
     inverse_root: wp.array[wp.float32]  # D^-1/2
     u: wp.array[wp.float32]  # D^1/2 L v

@@ -152,6 +152,25 @@ def vector_rates(r: wp.vec3, place: int):
     return axis + 0.5 * wp.cross(axis, r) + share * (r[place] * r - square * axis)
 
 
+# By so much a rotation vector goes to either side for the rate of its rates [rad].
+ASIDE = wp.constant(0.03)
+
+
+@wp.func
+def vector_curvature(r: wp.vec3, v: wp.vec3, place: int):
+    """Second derivative of a component of the rotation vector at constant velocities, by a central difference."""
+    rate = wp.vec3(
+        wp.dot(vector_rates(r, 0), v), wp.dot(vector_rates(r, 1), v), wp.dot(vector_rates(r, 2), v)
+    )
+    speed = wp.length(rate)
+    result = float(0.0)
+    if speed > 1.0e-6:
+        aside = rate * (ASIDE / speed)
+        change = vector_rates(r + aside, place) - vector_rates(r - aside, place)
+        result = wp.dot(change, v) * speed / (2.0 * ASIDE)
+    return result
+
+
 @wp.func
 def cone_edge(m: ModelData, s: StateData, first: int):
     """How far the X axis of frame 1 may still tilt [rad], and the rates of what it tilts by the velocities.

@@ -151,6 +151,7 @@ def assemble_drives(
     copy_mass(t, w, a)
     for i in range(t.type_velocities[kind]):
         w.kick[start + i] = h * w.force[start + i]
+        w.driven[start + i] = 0.0
     blend = wp.where(first == 1 and s.fresh[a] == 0, 0.5, 0.0)
     for i in range(root, t.type_velocities[kind]):
         index = start + i
@@ -176,7 +177,8 @@ def assemble_drives(
         elif gain != 0.0:
             force += w.drive_force[index] * drive_error(m, s, c, dof, velocity, h)
             diagonal += h * gain
-        w.kick[index] = w.kick[index] + h * force
+        w.driven[index] = h * force
+        w.kick[index] = w.kick[index] + w.driven[index]
         entry = t.articulation_entry[a] + local
         w.factor_entry[entry] = w.factor_entry[entry] + diagonal
         w.drive_diagonal[index] = diagonal

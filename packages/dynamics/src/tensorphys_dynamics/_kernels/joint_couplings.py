@@ -3,6 +3,7 @@
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.balls import ball_place, three, vector_curvature, vector_rates
 from tensorphys_dynamics._kernels.joint_arrays import (
     BODY,
     COUPLING,
@@ -55,6 +56,8 @@ def term_length(t: Tables, s: StateData, jt: JointTables, first_articulation: in
 @wp.func
 def fill_terms(
     t: Tables,
+    m: ModelData,
+    s: StateData,
     w: Scratch,
     jt: JointTables,
     jr: JointRows,
@@ -64,7 +67,7 @@ def fill_terms(
     y: int,
     sign: float,
 ):
-    """J of a row over degrees of freedom.
+    """J of a row over degrees of freedom; all three velocities of a ball joint move each of its positions.
 
     It has the factors of the forces, by which the row acts; where those of the length are others, the rate of the
     length differs by what the velocity before the sweep says.
@@ -74,9 +77,22 @@ def fill_terms(
     for k in range(jt.block_term[block], jt.block_term[block] + jt.block_terms[block]):
         i = jt.term_velocity[k]
         force = sign * jt.term_force[k]
-        jr.y[y + i] = jr.y[y + i] + force
         other = sign * jt.term_gearing[k] - force
-        jr.row_prescribed[row] = jr.row_prescribed[row] + other * w.free_velocity[start + i]
+        dof = t.articulation_dof[a] + jt.term_dof[k]
+        place = ball_place(m, dof)
+        if place < 0:
+            jr.y[y + i] = jr.y[y + i] + force
+            jr.row_prescribed[row] = jr.row_prescribed[row] + other * w.free_velocity[start + i]
+        else:
+            first = i - place
+            turn = three(s.dof_position, dof - place)
+            rates = vector_rates(turn, place)
+            for j in range(3):
+                jr.y[y + first + j] = jr.y[y + first + j] + force * rates[j]
+            along = wp.dot(rates, three(w.free_velocity, start + first))
+            jr.row_prescribed[row] = jr.row_prescribed[row] + other * along
+            curvature = vector_curvature(turn, three(w.free_velocity, start + first), place)
+            jr.row_curvature[row] = jr.row_curvature[row] + sign * jt.term_gearing[k] * curvature
 
 
 @wp.func
@@ -303,11 +319,11 @@ def coupling_rows(
         start_row(jr, row, RIGID)
         if kind == MIMIC:
             mimic_law(jp, jr, item, row, term_length(t, s, jt, articulation, block))
-            fill_terms(t, w, jt, jr, articulation, block, row, y, 1.0)
+            fill_terms(t, m, s, w, jt, jr, articulation, block, row, y, 1.0)
         elif kind == FIXED_TENDON:
             length = term_length(t, s, jt, articulation, block)
             sign = fixed_tendon_law(jp, jr, item, row, row_kind, length)
-            fill_terms(t, w, jt, jr, articulation, block, row, y, sign)
+            fill_terms(t, m, s, w, jt, jr, articulation, block, row, y, sign)
         elif kind == SPATIAL_TENDON:
             length = tendon_length(t, s, w, jt, base, block)
             sign = spatial_tendon_law(jp, jr, item, row, row_kind, length)

@@ -67,7 +67,7 @@ def gather_wide(t: Tables, w: Scratch, a: int):
 
 @wp.func
 def wide_rows(t: Tables, m: ModelData, w: Scratch, a: int, h: float):
-    """Mass matrix with what drives add to it, and the right-hand side of the kick; `kick` has that of float32."""
+    """Mass matrix with what drives add to it, and the right-hand side of the kick."""
     kind = t.articulation_type[a]
     start = t.articulation_velocity[a]
     entry = t.articulation_entry[a]
@@ -89,8 +89,7 @@ def wide_rows(t: Tables, m: ModelData, w: Scratch, a: int, h: float):
             added += m.dof_armature[t.articulation_dof[a] + i - t.type_root[kind]]
         w.wide_entry[entry + local + depth] = w.wide_entry[entry + local + depth] + wp.float64(added)
         along = wp.dot(angular, w.wide_torque[link]) + wp.dot(linear, w.wide_force[link])
-        driven = w.kick[start + i] - h * w.force[start + i]
-        w.wide_right[start + i] = wp.float64(h) * along + wp.float64(driven)
+        w.wide_right[start + i] = wp.float64(h) * along + wp.float64(w.driven[start + i])
 
 
 @wp.func

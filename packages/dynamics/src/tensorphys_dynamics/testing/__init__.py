@@ -2,6 +2,7 @@
 
 from tensorphys_dynamics.testing.bodies import bodies_model, link_energy
 from tensorphys_dynamics.testing.obstacles import SpheresOnPlane
+from tensorphys_dynamics.testing.replay import run_steps
 from tensorphys_dynamics.testing.trees import model_of, random_ball_tree, random_state, random_tree
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "random_ball_tree",
     "random_state",
     "random_tree",
+    "run_steps",
 ]
