@@ -113,21 +113,20 @@ def test_a_hanging_chain_swings_with_its_energy(device, balls):
 
 
 def test_drives_and_friction_hold_a_long_chain(device):
-    tree = replace(chain(101), armature=np.full(100, 0.01))
+    tree = replace(chain(61), armature=np.full(60, 0.01))
     count = len(tree.dof_link)
     q = np.zeros(count)
     for columns in (
-        {"drive_type": np.ones(count), "stiffness": np.full(count, 1e7), "damping": np.full(count, 1e6)},
+        {"drive_type": np.ones(count), "stiffness": np.full(count, 4e6), "damping": np.full(count, 4e5)},
         {"static_friction": np.full(count, 1e5), "dynamic_friction": np.full(count, 1e5)},
     ):
         model, state, control = model_of(tree, device, gravity=tuple(GRAVITY), **columns)
         state.set_initial(root_pose=[ORIGIN], velocity=np.zeros(count), dof_position=q)
         solver = Solver(model, state, control, time_step=DT)
         solver.update_kinematics()
-        # springs and dampers creep by 1 / 0.1 s
-        run_steps(solver, 240 if "stiffness" in columns else 90, ())
+        run_steps(solver, 300 if "stiffness" in columns else 90, ())
         # the weight bends the chain by its torque over the stiffness
-        sag = -np.cumsum((np.arange(100) + 0.5) * LENGTH * 9.81)[::-1] / 1e7
+        sag = -np.cumsum((np.arange(count) + 0.5) * LENGTH * 9.81)[::-1] / 4e6
         expected = np.where(tree.dof_axis[:, 1] == 1.0, -sag, 0.0) if "stiffness" in columns else q
         np.testing.assert_allclose(state.dof_position.numpy(), expected, atol=2e-5)
         assert np.abs(state.velocity.numpy()).max() < 1e-3
