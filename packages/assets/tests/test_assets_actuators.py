@@ -94,14 +94,15 @@ def test_explicit_actuators_leave_no_gain_in_the_engine_and_send_efforts() -> No
 
 
 @pytest.mark.parametrize("effort", [-30.0, -8.0, 0.0, 8.0, 30.0])
-@pytest.mark.parametrize("speed", [-12.0, -6.0, 0.0, 6.0, 12.0])
+@pytest.mark.parametrize("speed", [-24.0, -12.0, -6.0, 0.0, 6.0, 12.0, 24.0])
 def test_motor_in_its_four_quadrants(motor: ta.Articulation, effort: float, speed: float) -> None:
     motor.write_joint_velocity_to_sim_index(velocity=np.full((1, 4), speed, np.float32))
     motor.actuators.target_command.set_effort_index(value=effort)
     motor.actuators.compute(0.01)
     stall, limit, fastest = np.array([20.0, 20.0, 15.0, 15.0]), 10.0, 10.0
-    upper = np.minimum(stall * (1 - speed / fastest), limit)
-    lower = np.maximum(stall * (-1 - speed / fastest), -limit)
+    # Beyond the corner, where the line meets the limit, the motor brakes with the limit and no more.
+    upper = np.clip(stall * (1 - speed / fastest), -limit, limit)
+    lower = np.clip(stall * (-1 - speed / fastest), -limit, limit)
     expected = np.minimum(np.maximum(effort, lower), upper)
     np.testing.assert_allclose(host(motor.actuators.applied_effort)[0], expected, rtol=1e-5)
 
@@ -182,6 +183,13 @@ def test_old_names_of_limits_still_count() -> None:
     with pytest.warns(DeprecationWarning, match="joint_effort_limit"):
         _, arm = build(1, all=cfg)
     np.testing.assert_array_equal(host(arm.data.joint_effort_limits), 11.0)
+    cfg = ta.ImplicitActuatorCfg(
+        joint_names_expr=ALL, stiffness=1.0, damping=0.0, effort_limit=7.0, effort_limit_sim=70.0
+    )
+    with pytest.warns(DeprecationWarning, match="joint_effort_limit"):
+        _, arm = build(1, all=cfg)
+    np.testing.assert_array_equal(host(arm.actuators["all"].actuator_effort_limit), 7.0)
+    np.testing.assert_array_equal(host(arm.actuators["all"].joint_effort_limit), 70.0)
 
 
 def test_a_group_shows_what_holds_for_its_joints() -> None:

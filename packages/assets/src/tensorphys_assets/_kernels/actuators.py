@@ -12,10 +12,13 @@ LOOKUP = wp.constant(3)
 
 @wp.func
 def motor_bounds(velocity: float, stall: float, fastest: float, limit: float) -> wp.vec2f:
-    """Least and greatest effort of a motor at a velocity: lines from the stall effort to none at full speed."""
+    """Least and greatest effort of a motor at a velocity: lines from the stall effort to none at full speed.
+
+    Where a line leaves the limit on the braking side, at more than full speed, the motor brakes with the limit.
+    """
     ratio = velocity / fastest
-    upper = wp.min(stall * (1.0 - ratio), limit)
-    lower = wp.max(stall * (-1.0 - ratio), -limit)
+    upper = wp.clamp(stall * (1.0 - ratio), -limit, limit)
+    lower = wp.clamp(stall * (-1.0 - ratio), -limit, limit)
     return wp.vec2f(lower, upper)
 
 

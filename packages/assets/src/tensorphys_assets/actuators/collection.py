@@ -261,9 +261,9 @@ class ActuatorCollection(Mapping[str, models.ActuatorBase]):
         """Effort and velocity limits that a configuration gives its model."""
         effort, velocity = cfg.actuator_effort_limit, cfg.actuator_velocity_limit
         if effort is None:
-            effort = _value(cfg, "joint_effort_limit") if implicit else None
-        if effort is None:
             effort = getattr(cfg, "effort_limit", None)
+        if effort is None and implicit:
+            effort = _value(cfg, "joint_effort_limit")
         if velocity is None:
             velocity = getattr(cfg, "velocity_limit", None)
         if velocity is None:

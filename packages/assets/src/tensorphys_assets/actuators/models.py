@@ -215,7 +215,7 @@ class IdealPDActuator(ActuatorBase):
 
 
 class DCMotor(IdealPDActuator):
-    """The same between τs (−1 − q̇ / q̇max) and τs (1 − q̇ / q̇max), and within the effort limit."""
+    """The same between τs (−1 − q̇ / q̇max) and τs (1 − q̇ / q̇max), both within the effort limit."""
 
     _model = _MOTOR
 
