@@ -141,9 +141,38 @@ def test_translations_of_a_d6_joint_are_along_the_frame_of_body_0(first: str) ->
     assert abs(quaternion_multiply(back, turn1) @ turn_of(position[2:])) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_joints_with_two_rotations_are_universal() -> None:
-    simulation = simulation_of(arm_template(ROTATIONS[:2], JointType.D6))
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("axes", [(0, 1), (0, 2), (1, 2)])
+def test_joints_with_two_rotations_are_universal(axes: tuple[int, int], flipped: bool) -> None:
+    """Frame 1 in frame 0 turns about the first axis, then about the second, whichever body the tree moves."""
+    q = np.array([0.7, -0.5])
+    template = arm_template([ROTATIONS[k] for k in axes], JointType.D6, flipped=flipped, position=q)
+    simulation = simulation_of(template)
     assert simulation.model.types[0].balls.tolist() == []
+    joints = template.joints
+    ends = (int(joints.body0[0]), int(joints.body1[0]))
+
+    def turned() -> np.ndarray:
+        pose = simulation.state.link_pose.numpy()[:2].astype(float)
+        turns = [
+            quaternion_multiply(pose[body, 3:], frame[0, 3:])
+            for body, frame in zip(ends, (joints.frame0, joints.frame1), strict=True)
+        ]
+        return np.asarray(quaternion_multiply(turns[0] * [-1, -1, -1, 1], turns[1]))
+
+    def composed(angles: np.ndarray) -> np.ndarray:
+        first, second = (turn_of(np.eye(3)[k] * angle) for k, angle in zip(axes, angles, strict=True))
+        return np.asarray(quaternion_multiply(first, second))
+
+    labels = simulation.articulation_info(0).labels
+    order = [axes.index(int(k)) for k in labels.dof_axes]
+    assert order == ([1, 0] if flipped else [0, 1])
+    for _ in range(30):
+        now = np.empty(2)
+        now[order] = simulation.state.dof_position.numpy()
+        assert abs(turned() @ composed(now)) == pytest.approx(1.0, abs=1e-6)
+        simulation.step(DT)
+    assert np.abs(now - q).max() > 0.01
 
 
 def test_swapped_bodies_fall_alike() -> None:

@@ -85,6 +85,26 @@ def test_actuation_forces_agree(pair: SimpleNamespace) -> None:
     np.testing.assert_allclose(links[0] * [1, -1, 1], links[1], atol=1e-5)
 
 
+def test_compensation_agrees(stages: SimpleNamespace, arrays: Any) -> None:
+    """Behaviour 12: what holds the weight, and what cancels velocity products, is the same along q; the pole leans and turns."""
+    stage = stages.Author.new(gravity=10.0)
+    motion = {"cart": {"state": (0.5, 1.5)}, "pole": {"state": (40.0, 90.0)}}
+    stage.environments(
+        2,
+        lambda path, number: stage.cart_pole(f"{path}/cartpole", flipped=number == 1, **motion),
+        spacing=10.0,
+    )
+    sim = stages.view(arrays, stage, environments="/envs/*")
+    view, host = sim.create_articulation_view("/envs/*/cartpole"), arrays.host
+    gravity = host(view.get_gravity_compensation_forces())
+    coriolis = host(view.get_coriolis_and_centrifugal_compensation_forces())
+    for values in (gravity, coriolis):
+        np.testing.assert_allclose(values[0], values[1], rtol=1e-5, atol=1e-5 * np.abs(values).max())
+    # the pole tips over: its weight needs a torque against it, its turn a force along the rail
+    assert abs(gravity[0, 1]) > 0.5
+    assert abs(coriolis[0, 0]) > 0.1
+
+
 def test_limits_hold_the_same_ends(pair: SimpleNamespace) -> None:
     """A force towards the upper limit stops both at the upper limit."""
     view, host = pair.view, pair.arrays.host

@@ -68,16 +68,22 @@ def test_more_friction_stays_higher(pendulums: SimpleNamespace, more: Any, less:
     assert 0.5 < angles[0] < angles[1] - 0.02  # a positive angle is lower
 
 
-@pytest.mark.parametrize(("column", "tight", "loose"), [(0, 1e15, 2.0), (1, 0.1, 1e9), (2, 1e3, 2.0)])
+@pytest.mark.parametrize(
+    ("column", "tight", "loose"), [(0, 1e15, 2.0), (1, 0.1, 1e9), (2, 1e3, 2.0), ("max force", 1e-5, 1.0)]
+)
 def test_a_tighter_envelope_is_slower(
-    pendulums: SimpleNamespace, column: int, tight: float, loose: float
+    pendulums: SimpleNamespace, column: int | str, tight: float, loose: float
 ) -> None:
     world, arrays = pendulums, pendulums.arrays
     world.view.set_disable_gravities(arrays.cpu.make(np.ones((COUNT, 2)), np.uint8), None)
     world.view.set_dof_dampings(arrays.cpu.make(np.full((COUNT, 1), 1e9)), None)
-    world.view.set_dof_max_forces(arrays.cpu.make(np.full((COUNT, 1), 2.0)), None)
+    forces = np.full((COUNT, 1), 2.0)
     envelope = np.tile(np.array([0.0, 1e9, 0.0], np.float32), (COUNT, 1, 1))
-    envelope[:, 0, column] = np.where(EVEN, tight, loose)
+    if column == "max force":
+        forces[:, 0] = np.where(EVEN, tight, loose)
+    else:
+        envelope[:, 0, column] = np.where(EVEN, tight, loose)
+    world.view.set_dof_max_forces(arrays.cpu.make(forces), None)
     world.view.set_dof_drive_model_properties(arrays.cpu.make(envelope), None)
     world.view.set_dof_velocity_targets(arrays.make(np.full((COUNT, 1), 0.5)), None)
     for _ in range(30):
