@@ -121,7 +121,11 @@ def test_joints_of_trees_do_not_break_and_are_reported() -> None:
     joints = dataclasses.replace(template.joints, break_force=np.full(template.joints.count, 1e-3))
     template = dataclasses.replace(template, joints=joints)
     simulation = Simulation(dataclasses.replace(scene, templates=(template,)))
-    said = {path for path, text in simulation.findings if text == "joints of articulation trees do not break"}
+    said = {
+        path
+        for path, text in simulation.findings
+        if text.startswith("joints of articulation trees do not break")
+    }
     prefix = scene.environments.path[0]
     assert {prefix + path for path in template.joints.path} <= said
     assert run(simulation, 5).take_joint_breaks() == []

@@ -249,10 +249,12 @@ def test_what_is_hit_wakes_in_time_and_moves_as_if_it_had_never_slept(device: st
     run(simulations[0], 1)
     assert asleep(simulations[0]) == [True, False, True]
     for simulation in simulations:
-        run(simulation, 11 if simulation.sleep else 12)
+        # a step later a box lands on its lower edge, and which end of it touches first decides how it goes on: 0.07 mrad
+        # there are 4 mrad three steps later
+        run(simulation, 8 if simulation.sleep else 9)
     assert asleep(simulations[0]) == [False] * 3
     slept, awake = (poses(s) for s in simulations)
-    assert slept[0, 0] > 0.05
+    assert slept[0, 0] > 0.02
     np.testing.assert_allclose(slept, awake, atol=1e-3)
 
 

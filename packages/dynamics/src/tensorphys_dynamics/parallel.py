@@ -55,12 +55,12 @@ def large_environments(model: Model, threshold: int) -> npt.NDArray[np.int32]:
 class ParallelSweep:
     """Colours the manifolds of large environments in each step, and sweeps them colour by colour.
 
-    One launch takes all passes of a kind where bodies have no joints, bounds of impulses or torsional friction: one thread
-    on the CPU, on CUDA all threads with barriers between the colours. Elsewhere each colour of each pass is a launch on CUDA.
+    Where bodies have no joints, bounds of impulses or torsional friction, one launch takes all passes of a kind on the CPU, in
+    one thread, and one pass on CUDA. Elsewhere each colour of each pass is a launch on CUDA.
 
     Attributes:
-        form: "grid" for that one launch, "flow" for a launch a pass whose manifolds wait for each other, on CUDA alone,
-            "serial" for one thread a pass, "colors" for a launch a colour.
+        form: "grid" for a launch of several passes, on CUDA with barriers between the colours; "flow" for a launch a pass whose
+            manifolds wait for each other, on CUDA alone; "serial" for one thread a pass, "colors" for a launch a colour.
         manifolds: Colouring of the last step; `totals` counts manifolds, colours, and manifolds without a colour.
         color_start, color_order: Manifolds sorted by colour, and where each colour starts.
     """
@@ -84,7 +84,7 @@ class ParallelSweep:
             contact: Contacts.
             joints: Joints beside the trees.
             large: 1 for the environments that are solved here.
-            form: See `form`; default "grid", or what else the device takes.
+            form: See `form`; default what suits the device and the bodies.
             blocks: Blocks of a launch of the forms "grid" and "flow"; default by the number of bodies.
 
         Raises:
@@ -102,7 +102,8 @@ class ParallelSweep:
         self._dofs = bool(((velocities > roots) & inside).any())
         special = contact.patch_radius.shape[0] > 0 or has_bounded_impulses(model)
         general: Literal["serial", "colors"] = "colors" if device.is_cuda else "serial"
-        best = general if self._dofs or joints.block_count or special else "grid"
+        alone: Literal["flow", "grid"] = "flow" if device.is_cuda else "grid"
+        best = general if self._dofs or joints.block_count or special else alone
         self.form: Form = form or best
         self._packs = self.form in ("grid", "flow")
         moving = inside & (velocities > 0)
@@ -149,6 +150,8 @@ class ParallelSweep:
         self._words = zeros(self._nodes * int(WORDS) if self.form == "flow" else 0, wp.int64)
         flowing = min(-(-self._nodes // _BODIES_PER_FLOW), getattr(device, "sm_count", 1))
         self._flowing = blocks or flowing
+        self._flow_block = sweep_flow.FLOW_BLOCK
+        self._flow_kernel = sweep_flow.flow_kernel(sweep_flow.FETCHED, self._flow_block)
         self._launched = self._turn = 0
 
     def color(self, scratch: Scratch) -> int:
@@ -178,18 +181,25 @@ class ParallelSweep:
         self._launch(coloring.find_starts, coloring.COLORS + 2, [keys], [self.color_start, f])
         return self._launched
 
-    def _select(self, scratch: Scratch, rows: ContactRows, timing: list[Any]) -> None:
-        """List the manifolds that take part in a substep."""
+    def select(self, scratch: Scratch, rows: ContactRows, timing: list[Any]) -> int:
+        """List the manifolds that take part in a substep, before rows are made; returns kernel launches.
+
+        Args:
+            scratch: Quantities of the substep, after its free velocities.
+            rows: Rows of contacts; those that are left out are told.
+            timing: Time step and number of substeps.
+        """
         m, k, f = self._model, self._contact, self.manifolds
-        threads = self._threads
+        threads, self._launched = self._threads, 0
         self._launch(activity.clear_nodes, self._nodes, [], [f])
-        inputs = [m.tables, m.data, k, scratch, rows, *timing, threads]
+        inputs = [m.tables, m.data, self._state.data, k, scratch, rows, *timing, threads]
         self._launch(activity.pace_manifolds, threads, inputs, [f])
-        self._launch(activity.mark_active, threads, [self.color_order, *timing, threads], [f])
+        self._launch(activity.mark_active, threads, [self.color_order, *timing, threads], [f, rows])
         wp.utils.array_scan(f.part, f.parts, inclusive=True)
         listing = max(threads, int(coloring.COLORS) + 2)
         inputs = [m.tables, k, scratch, self.color_order, self.color_start, listing]
         self._launch(activity.list_active, listing, inputs, [f, self._heads, self._order, self._start])
+        return self._launched
 
     def sweep(
         self,
@@ -213,10 +223,9 @@ class ParallelSweep:
         m, k, large = self._model, self._contact, self.manifolds.large
         articulations = m.articulation_count
         state = self._state.data
-        self._select(scratch, rows, timing)
         if self._packs:
             self._pack(1)
-        self._exchange(sweep_flow.load_bodies)
+        self._load(0)
         self._visit(sweep_parallel.WARM)
         if self._dofs:
             inputs = [m.tables, m.data, large, *timing]
@@ -225,9 +234,9 @@ class ParallelSweep:
         for biased in (1, 0):
             self._pass_joints(biased)
             if biased:
-                self._exchange(sweep_flow.unload_bodies)
+                self._unload(1)
                 self._rebound()
-                self._exchange(sweep_flow.load_bodies)
+                self._load(1)
             first = 1 if biased else velocity_passes
             if self._packs:
                 self._visit_bodies(sweep_parallel.SOLVE, first, first + REPEATS, biased)
@@ -238,10 +247,10 @@ class ParallelSweep:
                     inputs = [m.tables, m.data, large, *timing, biased]
                     self._launch(sweep_parallel.pass_dofs, articulations, inputs, [state, scratch])
                 self._pass_joints(biased)
-            self._exchange(sweep_flow.unload_bodies)
+            self._unload(0)
             if biased:
                 self._launch(sweep_parallel.keep_drift, articulations, [m.tables, large], [scratch])
-                inputs = [m.tables, k, large, bounce_threshold, *timing]
+                inputs = [m.tables, k, large, bounce_threshold, *timing, state]
                 self._launch(sweep_parallel.move_contacts, self._slots, inputs, [scratch, rows])
                 if self._packs:
                     self._pack(0)
@@ -260,18 +269,22 @@ class ParallelSweep:
     def _pack(self, biased: int) -> None:
         """Lay constants of contacts out for passes with or without bias."""
         _, rows, timing, _ = self._passing
-        inputs = [self._model.data, self._contact, rows, *timing, biased, self.manifolds.large]
-        self._launch(sweep_grid.pack_contacts, self._slots, inputs, [self._heads])
+        threads = self._threads
+        inputs = [self._model.data, self._contact, rows, self.manifolds, *timing, biased, threads]
+        self._launch(sweep_grid.pack_contacts, threads, inputs, [self._heads])
 
-    def _exchange(self, kernel: Any) -> None:
-        """Carry velocities to where manifolds wait for them, or back."""
-        if self.form != "flow":
-            return
-        shared = [self._model.tables, self._passing[0], self.manifolds, self._words]
-        if kernel is sweep_flow.unload_bodies:
-            shared = [shared[0], shared[3], shared[1], shared[2]]
-        # with the block of the passes the module is compiled once
-        self._launch(kernel, self._words.size, shared, [], block_dim=int(sweep_flow.FLOW_BLOCK))
+    def _load(self, around: int) -> None:
+        """Carry velocities to where manifolds wait for them."""
+        if self.form == "flow":
+            inputs = [self._model.tables, self._passing[0], self.manifolds, around]
+            self._launch(sweep_flow.load_bodies, self._words.size, inputs, [self._words])
+
+    def _unload(self, around: int) -> None:
+        """Carry velocities back from there."""
+        if self.form == "flow":
+            outputs = [self._passing[0], self.manifolds]
+            inputs = [self._model.tables, self._words, around]
+            self._launch(sweep_flow.unload_bodies, self._words.size, inputs, outputs)
 
     def _rebound(self) -> None:
         if not self._packs or self._model.device.is_cpu:
@@ -294,12 +307,14 @@ class ParallelSweep:
         if m.device.is_cpu:
             self._launch(sweep_grid.sweep_alone, 1, [*shared, *rest], [scratch, rows])
         elif self.form == "flow":
-            block = int(sweep_flow.FLOW_BLOCK)
+            block, kernel = self._flow_block, self._flow_kernel
             for turn in range(turns):
                 given = [m.data, self.manifolds, self._heads, bounce_threshold, *timing, int(kind)]
-                given += [self._turn + 1 + turn, int(turn >= passes), biased]
+                # warm starts have a number of their own
+                number = self._turn + 1 + turn if kind == sweep_parallel.SOLVE else 0
+                given += [number, int(turn >= passes), biased]
                 outputs = [self._barrier, self._words, rows]
-                self._launch(sweep_flow.flow_bodies, self._flowing * block, given, outputs, block_dim=block)
+                self._launch(kernel, self._flowing * block, given, outputs, block_dim=block)
         else:
             inputs = [*shared, self._start, *rest]
             outputs = [self._barrier, scratch, rows]

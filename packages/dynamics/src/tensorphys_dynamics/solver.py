@@ -126,6 +126,8 @@ class Solver:
         solved = self._slots if self.path == "generic" else 0
         large = large_environments(model, large_from if solved else model.articulation_count + 1)
         self._skyline, self._newton, self._direct = create_skyline(model, solved, large, direct_from)
+        if large.any():
+            self._rows.left_out = wp.zeros(self._slots, dtype=wp.int32, device=device)
         self.parallel = (
             ParallelSweep(model, state, self._contact, self.joints, large) if large.any() else None
         )
@@ -205,6 +207,7 @@ class Solver:
                 self._launch(rows.match_contacts, m.environment_count, inputs, [self._rows, scratch])
             else:
                 wp.copy(scratch.exposed, scratch.coupled)
+                self._rows.left_out.zero_()
                 self._launch(matching.match_each_contact, self._slots, inputs, [self._rows, scratch])
                 self._launched += self.parallel.color(scratch)
             if self._direct:
@@ -216,6 +219,8 @@ class Solver:
             inputs = [m.tables, m.data, self.control.data, contact, self._rows, *timing, int(substep == 0)]
             outputs = [state, scratch, self.trail[max(substep, 1) - 1], self.trail[substep]]
             self._launch(smooth.smooth_substep, m.articulation_count, inputs, outputs)
+            if self.parallel is not None:
+                self._launched += self.parallel.select(scratch, self._rows, timing)
             if self._slots:
                 inputs = [m.tables, m.data, state, scratch, contact, *timing]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])

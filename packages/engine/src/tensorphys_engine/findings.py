@@ -86,6 +86,10 @@ def _false(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return ~values.astype(bool)
 
 
+_UNBROKEN = (
+    "joints of articulation trees do not break: reduced coordinates have no row that could give way; "
+    "author physics:excludeFromArticulation to have it outside of the tree, where it breaks"
+)
 _NO_FRICTION = "friction of joints outside of articulation trees is not simulated"
 
 # Columns of a scene that this version does not simulate: table, column, which values count, what is said.
@@ -95,8 +99,8 @@ _UNUSED: tuple[tuple[str, str, Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_
     ("bodies", "solve_contact", _false, "contacts cannot be reported without acting; they act"),
     ("face_materials", "material", _any, "materials of faces are not used; the shape has one"),
     ("materials", "rolling_friction", _nonzero, "rolling friction is not simulated"),
-    ("joints", "break_force", _finite, "joints of articulation trees do not break"),
-    ("joints", "break_torque", _finite, "joints of articulation trees do not break"),
+    ("joints", "break_force", _finite, _UNBROKEN),
+    ("joints", "break_torque", _finite, _UNBROKEN),
     ("joints", "min_distance", _finite, "a joint of an articulation tree has no bounds of distance"),
     ("joints", "max_distance", _finite, "a joint of an articulation tree has no bounds of distance"),
     ("joints", "friction_coefficient", _nonzero, _NO_FRICTION),

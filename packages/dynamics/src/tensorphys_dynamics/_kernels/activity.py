@@ -8,24 +8,22 @@ passed on through several bodies at once, is a penetration of less than the way 
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, ModelData, Scratch, Tables
+from tensorphys_dynamics._kernels.arrays import (
+    ContactData,
+    ContactRows,
+    ModelData,
+    Scratch,
+    StateData,
+    Tables,
+)
 from tensorphys_dynamics._kernels.coloring import COLORS, Manifolds
 from tensorphys_dynamics._kernels.heads import Heads, write_head
+from tensorphys_dynamics._kernels.rows import end_velocity
 
 wp.set_module_options({"enable_backward": False})
 
 # How much faster than before bodies may be after the passes of a substep.
 FASTER = wp.constant(2.0)
-
-
-@wp.func
-def row_speed(t: Tables, w: Scratch, r: ContactRows, row: int):
-    """Speed of an end at its contact."""
-    v = wp.vec3(0.0, 0.0, 0.0)
-    tables = r.ends[row]
-    for p in range(tables[2]):
-        v += r.y[row, p] * w.u[tables[0] + t.chain[tables[1] + p]]
-    return wp.length(v)
 
 
 @wp.func
@@ -47,6 +45,7 @@ def clear_nodes(f_inout: Manifolds):
 def pace_manifolds(
     t: Tables,
     m: ModelData,
+    s: StateData,
     k: ContactData,
     w: Scratch,
     r: ContactRows,
@@ -56,7 +55,7 @@ def pace_manifolds(
     # outputs
     f: Manifolds,
 ):
-    """Speeds of both ends of each manifold, its least gap beyond a fall, and whether it carries an impulse."""
+    """Free speeds of both ends of each manifold, its least gap beyond a fall, and whether it carries an impulse."""
     i = wp.tid()
     h = time_step[0] / float(substeps)
     while i < f.totals[0]:
@@ -64,9 +63,10 @@ def pace_manifolds(
         fall = FASTER * h * h * wp.length(m.gravity[k.environment[first]])
         pace = wp.vec4(0.0, 0.0, 1.0e30, 0.0)
         for slot in range(first, f.last[i]):
-            moved = wp.length(r.prescribed[slot])
-            pace[0] = wp.max(pace[0], row_speed(t, w, r, 2 * slot) + moved)
-            pace[1] = wp.max(pace[1], row_speed(t, w, r, 2 * slot + 1))
+            v0 = end_velocity(t, s, w, r, 2 * slot, k.body0[slot], w.free_velocity)
+            v1 = end_velocity(t, s, w, r, 2 * slot + 1, k.body1[slot], w.free_velocity)
+            pace[0] = wp.max(pace[0], wp.length(v0))
+            pace[1] = wp.max(pace[1], wp.length(v1))
             pace[2] = wp.min(pace[2], r.separation[slot] - fall)
             if r.impulse[slot][0] > 0.0:
                 pace[3] = 1.0
@@ -87,8 +87,9 @@ def mark_active(
     threads: wp.int32,
     # outputs
     f: Manifolds,
+    r: ContactRows,
 ):
-    """One place in the order of colours: 1 if its manifold takes part in this substep."""
+    """One place in the order of colours: 1 if its manifold takes part in this substep; others have no rows."""
     place = wp.tid()
     h = time_step[0] / float(substeps)
     while place < f.totals[0]:
@@ -111,6 +112,8 @@ def mark_active(
                 if node1 >= 0:
                     wp.atomic_or(f.active, node1, bit)
         f.part[place] = part
+        for slot in range(f.first[i], f.last[i]):
+            r.left_out[slot] = 1 - part
         place += threads
 
 

@@ -242,6 +242,9 @@ class ContactData:
 class ContactRows:
     """Rows of the contacts of one substep; the three directions of a contact are its normal and two tangents."""
 
+    left_out: wp.array[
+        wp.int32
+    ]  # 1 where the contact cannot be touched in this substep and has no row; empty where all have
     y: wp.array2d[wp.vec3]  # D^-1/2 L^-T J^T along the chain of an end, row 2 slot + end
     ends: wp.array[wp.vec4i]  # (velocity start, entry start in the chain table, length) packed per end
     arm: wp.array[wp.vec3]  # contact point relative to the link's centre of mass, row 2 slot + end

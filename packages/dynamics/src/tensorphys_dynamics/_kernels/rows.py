@@ -59,6 +59,35 @@ def moving_end(t: Tables, w: Scratch, body: int):
 
 
 @wp.func
+def is_left_out(r: ContactRows, slot: int):
+    """Whether a contact has no row in this substep."""
+    result = int(0)
+    if r.left_out.shape[0] > 0:
+        result = r.left_out[slot]
+    return result
+
+
+@wp.func
+def end_velocity(
+    t: Tables,
+    s: StateData,
+    w: Scratch,
+    r: ContactRows,
+    row: int,
+    body: int,
+    v: wp.array[wp.float32],
+):
+    """Velocity of an end at its contact for generalized velocities, and by hand where it has none."""
+    end = moving_end(t, w, body)
+    lever = end_lever(t, w, r, row, body)
+    total = prescribed_velocity(t, s, end, lever)
+    for p in range(end[2]):
+        index = end[0] + t.chain[end[1] + p]
+        total += v[index] * (w.motion_linear[index] + wp.cross(w.motion_angular[index], lever))
+    return total
+
+
+@wp.func
 def fill_end(
     t: Tables,
     s: StateData,
@@ -263,7 +292,7 @@ def contact_rows(
     """One contact: ends, rows and inverse inertia at the positions of this substep."""
     slot = wp.tid()
     environment = k.environment[slot]
-    if slot - k.slot_start[environment] >= k.count[environment]:
+    if slot - k.slot_start[environment] >= k.count[environment] or is_left_out(r, slot) == 1:
         return
     body0 = k.body0[slot]
     body1 = k.body1[slot]

@@ -7,6 +7,9 @@ other, each handed on by one write and one read. Eight threads share a manifold;
 before it is waited for.
 """
 
+import functools
+from typing import Any
+
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ContactRows, ModelData, Scratch, Tables
@@ -34,11 +37,12 @@ from tensorphys_dynamics._kernels.sweep_grid import (
     load_contact,
     solve_lane,
 )
-from tensorphys_dynamics._kernels.sweep_parallel import SUDDEN, SUDDEN_FALL, Visit, make_visit
+from tensorphys_dynamics._kernels.sweep_parallel import SUDDEN, Visit, make_visit
 
 wp.set_module_options({"enable_backward": False})
 
-FLOW_BLOCK = wp.constant(384)
+FLOW_BLOCK = 384
+FETCHED = 4
 # A version is that of a pass in its upper bits, and how many manifolds were solved in the lower ones.
 RANK_BITS = wp.constant(21)
 TAGS = wp.constant(1023)
@@ -69,9 +73,11 @@ def words_of(t: Tables, f: Manifolds, w: Scratch, node: int):
 
 
 @wp.kernel
-def load_bodies(t: Tables, w: Scratch, f: Manifolds, words_out: wp.array[wp.int64]):
-    """One word: velocities and marks before the passes of a substep."""
+def load_bodies(t: Tables, w: Scratch, f: Manifolds, around: wp.int32, words_out: wp.array[wp.int64]):
+    """One word: velocities and marks before the passes of a substep; around rebounds if there are any."""
     i = wp.tid()
+    if around == 1 and f.flags[1] == 0:
+        return
     node = i // WORDS
     lane = i - WORDS * node
     bits = int(0)
@@ -85,9 +91,11 @@ def load_bodies(t: Tables, w: Scratch, f: Manifolds, words_out: wp.array[wp.int6
 
 
 @wp.kernel
-def unload_bodies(t: Tables, words: wp.array[wp.int64], w: Scratch, f: Manifolds):
-    """One word: back to where everything else reads velocities and marks."""
+def unload_bodies(t: Tables, words: wp.array[wp.int64], around: wp.int32, w: Scratch, f: Manifolds):
+    """One word: back to where everything else reads velocities and marks; around rebounds if there are any."""
     i = wp.tid()
+    if around == 1 and f.flags[1] == 0:
+        return
     node = i // WORDS
     lane = i - WORDS * node
     value = load_word(words, i)[0]
@@ -180,7 +188,7 @@ def hand_on(
     if solved == 1 and lane != MARK:
         value0 = bits_of_float(p.u0)
         value1 = bits_of_float(p.u1)
-    if solved == 1 and p.change > SUDDEN * p.largest and p.speed > SUDDEN_FALL * v.h * item.gravity:
+    if solved == 1 and p.change > SUDDEN * p.largest and p.speed > 0.0:
         if lane == MARK:
             value0 = v.turn + 1
             value1 = v.turn + 1
@@ -203,30 +211,6 @@ def start_from(item: Item, found: Found):
 
 
 @wp.func
-def solve_fetched(
-    r: ContactRows,
-    d: Heads,
-    item: Item,
-    found: Found,
-    c0: LaneContact,
-    c1: LaneContact,
-    c2: LaneContact,
-    c3: LaneContact,
-    lane: int,
-    v: Visit,
-):
-    """One manifold, its first four contacts already read."""
-    p = start_from(item, found)
-    p = solve_lane(r, c0, p, item, 0, lane, v)
-    p = solve_lane(r, c1, p, item, 1, lane, v)
-    p = solve_lane(r, c2, p, item, 2, lane, v)
-    p = solve_lane(r, c3, p, item, 3, lane, v)
-    for offset in range(4, item.slots[1] - item.slots[0]):
-        p = solve_lane(r, load_contact(r, d, item, offset, lane), p, item, offset, lane, v)
-    return p
-
-
-@wp.func
 def solve_late(r: ContactRows, d: Heads, given: Item, found: Found, lane: int, v: Visit):
     """One manifold whose bodies were marked while it waited."""
     item = Item()
@@ -235,82 +219,121 @@ def solve_late(r: ContactRows, d: Heads, given: Item, found: Found, lane: int, v
     item.slots = given.slots
     item.index0 = given.index0
     item.index1 = given.index1
+    item.gravity = given.gravity
     p = start_from(item, found)
     for offset in range(item.slots[1] - item.slots[0]):
         p = solve_lane(r, load_contact(r, d, item, offset, lane), p, item, offset, lane, v)
     return p
 
 
-@wp.func
-def run_item(
-    f: Manifolds,
-    d: Heads,
-    words: wp.array[wp.int64],
-    r: ContactRows,
-    item: Item,
-    wait: Wait,
-    lane: int,
-    tag: int,
-    v: Visit,
-):
-    """Fetch a manifold, wait until both of its bodies are there, and solve it if it is due.
+@functools.cache
+def flow_kernel(fetched: int, block: int) -> Any:
+    """The kernel of one pass.
 
-    The four manifolds of a warp are looked after in turn, so that one may wait for another one of the same warp.
+    Args:
+        fetched: Contacts of a manifold that are read before it is waited for, 1 to 4: they take 25 registers each.
+        block: Threads of a block, which bound the registers of each.
     """
-    c0 = load_contact(r, d, item, 0, lane)
-    c1 = load_contact(r, d, item, 1, lane)
-    c2 = load_contact(r, d, item, 2, lane)
-    c3 = load_contact(r, d, item, 3, lane)
-    pending = int(item.there)
-    while any_of_warp(pending) == 1:
-        if pending == 1:
-            found = load_found(words, wait)
-            fits = int(0)
-            if is_turn(wait.at0, wait.rank0, found.word0[1], tag):
-                if is_turn(wait.at1, wait.rank1, found.word1[1], tag):
-                    fits = 1
-            if all_of_lanes(fits) == 1:
-                pending = int(0)
-                p = Progress()
-                due = is_marked(found, v)
-                if due == 1 and item.fetched == 1:
-                    p = solve_fetched(r, d, item, found, c0, c1, c2, c3, lane, v)
-                elif due == 1:
-                    p = solve_late(r, d, item, found, lane, v)
-                hand_on(words, f, wait, found, item, p, due, lane, tag, v)
 
+    @wp.func
+    def solve_fetched(
+        r: ContactRows,
+        d: Heads,
+        item: Item,
+        found: Found,
+        c0: LaneContact,
+        c1: LaneContact,
+        c2: LaneContact,
+        c3: LaneContact,
+        lane: int,
+        v: Visit,
+    ):
+        p = start_from(item, found)
+        p = solve_lane(r, c0, p, item, 0, lane, v)
+        if wp.static(fetched > 1):
+            p = solve_lane(r, c1, p, item, 1, lane, v)
+        if wp.static(fetched > 2):
+            p = solve_lane(r, c2, p, item, 2, lane, v)
+        if wp.static(fetched > 3):
+            p = solve_lane(r, c3, p, item, 3, lane, v)
+        for offset in range(fetched, item.slots[1] - item.slots[0]):
+            p = solve_lane(r, load_contact(r, d, item, offset, lane), p, item, offset, lane, v)
+        return p
 
-@wp.kernel(launch_bounds=384)
-def flow_bodies(
-    m: ModelData,
-    f: Manifolds,
-    d: Heads,
-    bounce_threshold: wp.array[wp.float32],
-    time_step: wp.array[wp.float32],
-    substeps: wp.int32,
-    kind: wp.int32,
-    turn: wp.int32,
-    again: wp.int32,
-    biased: wp.int32,
-    # outputs
-    state_inout: wp.array[wp.int32],
-    words_inout: wp.array[wp.int64],
-    r: ContactRows,
-):
-    """One pass over all manifolds, or over those whose impulses change suddenly."""
-    lane = wp.tid() % LANES
-    if again == 1 and f.flags[0] < turn:
-        return
-    v = make_visit(kind, turn, again, biased, bounce_threshold, time_step, substeps)
-    tag = (turn % TAGS + 1) << RANK_BITS
-    end = f.totals[3]
-    item, wait = load_head(m, d, take_place(state_inout), end, lane)
-    while any_of_warp(item.there) == 1:
-        next_item, next_wait = load_head(m, d, take_place(state_inout), end, lane)
-        if item.there == 1:
-            # a mark that is seen now holds; one that is not may come
-            item.fetched = is_marked(load_found(words_inout, wait), v)
-        run_item(f, d, words_inout, r, item, wait, lane, tag, v)
-        item = next_item
-        wait = next_wait
-    leave(state_inout)
+    @wp.func
+    def run_item(
+        f: Manifolds,
+        d: Heads,
+        words: wp.array[wp.int64],
+        r: ContactRows,
+        item: Item,
+        wait: Wait,
+        lane: int,
+        tag: int,
+        v: Visit,
+    ):
+        # Fetch a manifold, wait until both of its bodies are there, and solve it if it is due. The four manifolds of a warp are
+        # looked after in turn, so that one may wait for another one of the same warp.
+        c0 = load_contact(r, d, item, 0, lane)
+        c1 = LaneContact()
+        c2 = LaneContact()
+        c3 = LaneContact()
+        if wp.static(fetched > 1):
+            c1 = load_contact(r, d, item, 1, lane)
+        if wp.static(fetched > 2):
+            c2 = load_contact(r, d, item, 2, lane)
+        if wp.static(fetched > 3):
+            c3 = load_contact(r, d, item, 3, lane)
+        pending = int(item.there)
+        while any_of_warp(pending) == 1:
+            if pending == 1:
+                found = load_found(words, wait)
+                fits = int(0)
+                if is_turn(wait.at0, wait.rank0, found.word0[1], tag):
+                    if is_turn(wait.at1, wait.rank1, found.word1[1], tag):
+                        fits = 1
+                if all_of_lanes(fits) == 1:
+                    pending = int(0)
+                    p = Progress()
+                    due = is_marked(found, v)
+                    if due == 1 and item.fetched == 1:
+                        p = solve_fetched(r, d, item, found, c0, c1, c2, c3, lane, v)
+                    elif due == 1:
+                        p = solve_late(r, d, item, found, lane, v)
+                    hand_on(words, f, wait, found, item, p, due, lane, tag, v)
+
+    def flow_bodies(
+        m: ModelData,
+        f: Manifolds,
+        d: Heads,
+        bounce_threshold: wp.array[wp.float32],
+        time_step: wp.array[wp.float32],
+        substeps: wp.int32,
+        kind: wp.int32,
+        turn: wp.int32,
+        again: wp.int32,
+        biased: wp.int32,
+        # outputs
+        state_inout: wp.array[wp.int32],
+        words_inout: wp.array[wp.int64],
+        r: ContactRows,
+    ):
+        lane = wp.tid() % LANES
+        if again == 1 and f.flags[0] < turn:
+            return
+        v = make_visit(kind, turn, again, biased, bounce_threshold, time_step, substeps)
+        tag = (turn % TAGS + 1) << RANK_BITS
+        end = f.totals[3]
+        item, wait = load_head(m, d, take_place(state_inout), end, lane)
+        while any_of_warp(item.there) == 1:
+            next_item, next_wait = load_head(m, d, take_place(state_inout), end, lane)
+            if item.there == 1:
+                # a mark that is seen now holds; one that is not may come
+                item.fetched = is_marked(load_found(words_inout, wait), v)
+            run_item(f, d, words_inout, r, item, wait, lane, tag, v)
+            item = next_item
+            wait = next_wait
+        leave(state_inout)
+
+    options = {"module": "unique", "enable_backward": False, "launch_bounds": block}
+    return wp.kernel(flow_bodies, **options)

@@ -79,7 +79,10 @@ class LaneContact:
 
 @wp.struct
 class Progress:
-    """Velocities of this thread while the contacts of a manifold are solved, and how much changed."""
+    """Velocities of this thread while the contacts of a manifold are solved, and how much changed.
+
+    `speed` is by how much impulses changed beyond what a sudden change of the speed takes.
+    """
 
     u0: wp.float32
     u1: wp.float32
@@ -88,28 +91,9 @@ class Progress:
     speed: wp.float32
 
 
-@wp.kernel
-def pack_contacts(
-    m: ModelData,
-    k: ContactData,
-    r: ContactRows,
-    time_step: wp.array[wp.float32],
-    substeps: wp.int32,
-    biased: wp.int32,
-    large: wp.array[wp.int32],
-    # outputs
-    heads_out: Heads,
-):
-    """One slot: constants of its solves in passes with or without bias.
-
-    The inverse inertia; its couplings and the compliance; the prescribed velocity and the speed asked for; friction, the
-    bound of what decays, and the gap that has to be closed first.
-    """
-    slot = wp.tid()
-    environment = k.environment[slot]
-    if large[environment] == 0 or slot - k.slot_start[environment] >= k.count[environment]:
-        return
-    h = time_step[0] / float(substeps)
+@wp.func
+def pack_contact(m: ModelData, k: ContactData, r: ContactRows, d: Heads, slot: int, h: float, biased: int):
+    """Write constants of the solves of a contact."""
     gap = float(r.separation[slot])
     inverse = r.inverse[slot]
     target = float(0.0)
@@ -118,7 +102,7 @@ def pack_contacts(
         target = -gap / h
         if gap <= 0.0:
             target = wp.min(-PUSH * gap / h, r.push[slot])
-            leak = LEAK * h * wp.length(m.gravity[environment]) * inverse[0]
+            leak = LEAK * h * wp.length(m.gravity[k.environment[slot]]) * inverse[0]
         gap = 0.0
     elif r.bounce[slot] > 0.0:
         target = r.bounce[slot]
@@ -130,10 +114,39 @@ def pack_contacts(
     coupling = r.coupling[slot]
     moved = r.prescribed[slot]
     at = PACKED * slot
-    heads_out.packed[at] = inverse
-    heads_out.packed[at + 1] = wp.vec4(coupling[0], coupling[1], coupling[2], r.compliance[slot])
-    heads_out.packed[at + 2] = wp.vec4(moved[0], moved[1], moved[2], target)
-    heads_out.packed[at + 3] = wp.vec4(k.static_friction[slot], k.dynamic_friction[slot], leak, gap)
+    d.packed[at] = inverse
+    d.packed[at + 1] = wp.vec4(coupling[0], coupling[1], coupling[2], r.compliance[slot])
+    d.packed[at + 2] = wp.vec4(moved[0], moved[1], moved[2], target)
+    d.packed[at + 3] = wp.vec4(k.static_friction[slot], k.dynamic_friction[slot], leak, gap)
+
+
+@wp.kernel
+def pack_contacts(
+    m: ModelData,
+    k: ContactData,
+    r: ContactRows,
+    f: Manifolds,
+    time_step: wp.array[wp.float32],
+    substeps: wp.int32,
+    biased: wp.int32,
+    threads: wp.int32,
+    # outputs
+    heads_out: Heads,
+):
+    """Constants of contacts that take part, for passes with or without bias; four threads share a manifold.
+
+    The inverse inertia; its couplings and the compliance; the prescribed velocity and the speed asked for; friction, the
+    bound of what decays, and the gap that has to be closed first.
+    """
+    i = wp.tid()
+    h = time_step[0] / float(substeps)
+    while i < 4 * f.totals[3]:
+        slots = heads_out.slots[i // 4]
+        slot = slots[0] + i % 4
+        while slot < slots[1]:
+            pack_contact(m, k, r, heads_out, slot, h, biased)
+            slot += 4
+        i += threads
 
 
 @wp.func
@@ -209,7 +222,7 @@ def solve_lane(r: ContactRows, c: LaneContact, p: Progress, item: Item, offset: 
             moved = wp.abs(push[0])
             n.change = wp.max(p.change, moved)
             n.largest = wp.max(p.largest, after[0])
-            n.speed = wp.max(p.speed, moved / wp.max(c.inverse[0], 1.0e-30))
+            n.speed = wp.max(p.speed, moved - SUDDEN_FALL * (v.h * item.gravity) * c.inverse[0])
         n.u0 = p.u0 + wp.dot(c.y0, push)
         n.u1 = p.u1 + wp.dot(c.y1, push)
     return n
@@ -218,7 +231,7 @@ def solve_lane(r: ContactRows, c: LaneContact, p: Progress, item: Item, offset: 
 @wp.func
 def note_sudden(f: Manifolds, item: Item, p: Progress, v: Visit):
     """Have the contacts of both bodies solved again where an impulse changed suddenly."""
-    if p.change > SUDDEN * p.largest and p.speed > SUDDEN_FALL * v.h * item.gravity:
+    if p.change > SUDDEN * p.largest and p.speed > 0.0:
         f.flags[0] = v.turn + 1
         if item.slots[2] >= 0:
             f.stamp[item.slots[2]] = v.turn + 1
@@ -337,7 +350,7 @@ def solve_alone(
                 moved = wp.abs(push[0])
                 n.change = wp.max(n.change, moved)
                 n.largest = wp.max(n.largest, after[0])
-                n.speed = wp.max(n.speed, moved / wp.max(c.inverse[0], 1.0e-30))
+                n.speed = wp.max(n.speed, moved - SUDDEN_FALL * (v.h * item.gravity) * c.inverse[0])
             u0 = pushed(r, 2 * slot, end0[2], u0, push)
             u1 = pushed(r, 2 * slot + 1, end1[2], u1, push)
         store_end(t, w, end0, u0)

@@ -17,7 +17,9 @@ from tensorphys_dynamics._kernels.arrays import (
 )
 from tensorphys_dynamics._kernels.collisions import find_hits, rebound
 from tensorphys_dynamics._kernels.coloring import COLORS, Manifolds
+from tensorphys_dynamics._kernels.factor import from_u
 from tensorphys_dynamics._kernels.newton import NewtonData
+from tensorphys_dynamics._kernels.rows import end_velocity
 from tensorphys_dynamics._kernels.sweep import (
     UNREACHED,
     add_load,
@@ -166,6 +168,7 @@ def solve_manifold(
     if short:
         u0 = load_end(t, w, ends0)
         u1 = load_end(t, w, ends1)
+    fall = v.h * wp.length(m.gravity[k.environment[first]])
     change = float(0.0)
     largest = float(0.0)
     speed = float(0.0)
@@ -190,12 +193,11 @@ def solve_manifold(
         moved = wp.abs(after[0] - before[0])
         change = wp.max(change, moved)
         largest = wp.max(largest, after[0])
-        speed = wp.max(speed, moved / wp.max(r.inverse[slot][0], 1.0e-30))
+        speed = wp.max(speed, moved - SUDDEN_FALL * fall * r.inverse[slot][0])
     if short:
         store_end(t, w, ends0, u0)
         store_end(t, w, ends1, u1)
-    fall = v.h * wp.length(m.gravity[k.environment[first]])
-    if change > SUDDEN * largest and speed > SUDDEN_FALL * fall:
+    if change > SUDDEN * largest and speed > 0.0:
         f.flags[0] = v.turn + 1
         if f.end0[i] >= 0:
             f.stamp[f.end0[i]] = v.turn + 1
@@ -359,9 +361,10 @@ def pass_dofs(
 
 @wp.kernel
 def keep_drift(t: Tables, large: wp.array[wp.int32], w: Scratch):
-    """One articulation: positions move by the velocity after the biased passes."""
+    """One articulation: positions move by the velocity after the biased passes; it is left in `force`, too."""
     a = wp.tid()
     if large[t.articulation_environment[a]] == 1:
+        from_u(t, w, a, w.u, w.force)
         for i in range(t.articulation_velocity[a], t.articulation_velocity[a + 1]):
             w.u_drift[i] = w.u[i]
 
@@ -374,6 +377,7 @@ def move_contacts(
     bounce_threshold: wp.array[wp.float32],
     time_step: wp.array[wp.float32],
     substeps: wp.int32,
+    s: StateData,
     # outputs
     w: Scratch,
     r: ContactRows,
@@ -383,7 +387,12 @@ def move_contacts(
     environment = k.environment[slot]
     if large[environment] == 1 and slot - k.slot_start[environment] < k.count[environment]:
         h = time_step[0] / float(substeps)
-        move_contact(t, w, k, r, slot, h, UNREACHED, bounce_threshold[0])
+        if r.left_out[slot] == 1:
+            v = end_velocity(t, s, w, r, 2 * slot, k.body0[slot], w.force)
+            v -= end_velocity(t, s, w, r, 2 * slot + 1, k.body1[slot], w.force)
+            r.separation[slot] = r.separation[slot] + h * wp.dot(k.normal[slot], v)
+        else:
+            move_contact(t, w, k, r, slot, h, UNREACHED, bounce_threshold[0])
 
 
 @wp.kernel
