@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
+from tensorphys import InvalidViewError
 from tensorphys_backend import (
     ForeignEventError,
     JointBreakEvent,
@@ -330,6 +331,8 @@ def test_misuse_is_named() -> None:
     backend.refresh_physics_sim_view()
     with pytest.raises(StaleHandleError, match="stale"):
         backend.set_dof_position_targets(view, np.zeros((1, 2)), np.zeros(1), cast=True)
+    with pytest.raises(InvalidViewError):
+        view.get_dof_positions()
 
 
 def test_application_and_schemas() -> None:

@@ -119,6 +119,7 @@ def test_clearing_releases_the_simulation_and_the_stage_of_a_simulator_is_used()
     stage = room_stage()
     backend = TensorPhysBackend(types.SimpleNamespace(stage=stage), frontend="numpy")
     backend.assert_clean_start()
+    backend.before_play(backend.sim)
     backend.enable_extensions()
     backend.create_physics_context(0.01, 0.01, None)
     assert backend.stage == stage

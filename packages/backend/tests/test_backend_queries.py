@@ -152,6 +152,19 @@ def test_hits_name_physics_materials() -> None:
     hits = backend.raycast_closest_batch([(0, 0, 2), (2, 0, 2)], [(0, 0, -1)] * 2, [9.0] * 2)
     assert [hit["material"] for hit in hits] == ["/World/materials/rubber", ""]
     assert [hit["protoIndex"] for hit in hits] == [0xFFFFFFFF] * 2
+    # Rays are given as lists, tuples or arrays, of rows or as one array.
+    rays: list[Any] = [
+        np.array([[0, 0, 2], [2, 0, 2]], np.float32),
+        np.tile((0.0, 0.0, -1.0), (2, 1)),
+        np.full(2, 9.0),
+    ]
+    assert backend.raycast_closest_batch(*rays) == hits
+    assert backend.raycast_closest_batch(list(rays[0]), list(rays[1]), list(rays[2])) == hits
+    with pytest.raises(QueryError, match="3 numbers"):
+        backend.raycast_closest_batch([(0, 0), (2, 0)], [(0, 0, -1)] * 2, [9.0] * 2)
+    with pytest.raises(QueryError, match="3 numbers"):
+        backend.raycast_closest_batch([(0, 0, 2), (2, 0)], [(0, 0, -1)] * 2, [9.0] * 2)
+    assert backend.raycast_closest_batch([], [], []) == []
     seen: list[Any] = []
     backend.raycast_all((0, 0, 2), (0, 0, -1), 9.0, lambda each: seen.append(each) or True)
     assert (seen[0].material, seen[0].proto_index) == ("/World/materials/rubber", 0xFFFFFFFF)

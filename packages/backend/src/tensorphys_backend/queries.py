@@ -245,7 +245,13 @@ def _rows(rows: Any) -> FloatArray:
     """Numbers of an array, or of a sequence of arrays of any library."""
     if hasattr(rows, "detach") or isinstance(rows, np.ndarray):
         return np.asarray(to_numpy(rows), float)
-    return np.asarray([to_numpy(row) for row in rows], float)
+    first = rows[0] if len(rows) else ()
+    plain = isinstance(first, (list, tuple)) and all(isinstance(number, (int, float)) for number in first)
+    try:
+        # Rows of plain numbers, as a rule: taking each row by itself takes longer than the cast.
+        return np.asarray(rows if plain else [to_numpy(row) for row in rows], float)
+    except ValueError as error:
+        raise QueryError(f"rays: expected rows of 3 numbers: {error}") from error
 
 
 def _numbers(values: Any) -> FloatArray:
