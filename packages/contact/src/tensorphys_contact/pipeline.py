@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import warp as wp
 
@@ -113,16 +113,44 @@ def collide(
         )
     if swept is not None:
         sweep_pairs(model, swept, body_pose, contacts)
+    _write(model, contacts, at_once=swept is None and not model.device.is_cuda and model.chunk_pair is None)
+    if swept is not None:
+        fit_swept(model, swept, body_pose, contacts)
+
+
+def _write(model: Model, contacts: Contacts, *, at_once: bool) -> None:
+    """From manifolds to contacts; ``at_once`` without targets of their points, which swept pairs need."""
+    inputs = [
+        _filled(compaction.Pairs, model),
+        _filled(compaction.Points, contacts.manifolds),
+        _filled(compaction.Surfaces, model),
+    ]
+    slots = _filled(compaction.Slots, contacts)
+    if at_once:
+        wp.launch(
+            compaction.write_environments,
+            dim=model.environment_count,
+            inputs=[model.pair_start, contacts.slot_start, *inputs],
+            outputs=[slots, contacts.count, contacts.required, contacts.overflow],
+            device=model.device,
+        )
+        return
     _assign_targets(model, contacts)
     wp.launch(
         compaction.write_contacts,
         dim=model.pair_count,
-        inputs=_write_inputs(model, manifolds),
-        outputs=_contact_outputs(contacts),
+        inputs=inputs,
+        outputs=[slots],
         device=model.device,
     )
-    if swept is not None:
-        fit_swept(model, swept, body_pose, contacts)
+
+
+def _filled(struct: Any, owner: Any) -> Any:
+    """An instance of a struct, with the arrays of the same names."""
+    filled = struct()
+    for name in struct.vars:
+        setattr(filled, name, getattr(owner, name))
+    return filled
 
 
 def _assign_targets(model: Model, contacts: Contacts) -> None:
@@ -213,53 +241,4 @@ def _manifold_outputs(manifolds: Manifolds) -> list[Any]:
         manifolds.normal,
         manifolds.separation,
         manifolds.feature,
-    ]
-
-
-def _write_inputs(model: Model, manifolds: Manifolds) -> list[Any]:
-    return [
-        model.pair_key,
-        model.pair_shape0,
-        model.pair_shape1,
-        model.slot_start,
-        model.shape_body,
-        model.rest_offset,
-        _surfaces(model),
-        manifolds.count,
-        manifolds.anchor,
-        manifolds.normal,
-        manifolds.separation,
-        manifolds.feature,
-        manifolds.target,
-    ]
-
-
-def _surfaces(model: Model) -> compaction.Surfaces:
-    surfaces = compaction.Surfaces()
-    for name in cast(Any, compaction.Surfaces).vars:
-        setattr(surfaces, name, getattr(model, name))
-    return surfaces
-
-
-def _contact_outputs(contacts: Contacts) -> list[Any]:
-    return [
-        contacts.shape0,
-        contacts.shape1,
-        contacts.body0,
-        contacts.body1,
-        contacts.anchor0,
-        contacts.anchor1,
-        contacts.normal,
-        contacts.separation,
-        contacts.rest_distance,
-        contacts.key,
-        contacts.static_friction,
-        contacts.dynamic_friction,
-        contacts.restitution,
-        contacts.stiffness,
-        contacts.damping,
-        contacts.spring_per_mass,
-        contacts.patch_radius,
-        contacts.least_patch_radius,
-        contacts.torsional_friction,
     ]

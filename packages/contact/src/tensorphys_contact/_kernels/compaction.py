@@ -65,30 +65,32 @@ def combine_springs(c: Surfaces, s0: int, s1: int, mode: int):
     """
     k0 = c.stiffness[s0]
     k1 = c.stiffness[s1]
-    stiffness = -combine(-k0, -k1, mode, mode)
-    if mode == 2:
-        stiffness = k0 * k1
-    damping_mode = wp.max(c.damping_combine[s0], c.damping_combine[s1])
-    damping = combine(c.damping[s0], c.damping[s1], damping_mode, damping_mode)
-    per_mass = wp.max(c.spring_per_mass[s0], c.spring_per_mass[s1])
-    chosen = int(-1)
-    if k0 > 0.0 and (k1 <= 0.0 or c.spring_per_mass[s0] > c.spring_per_mass[s1]):
-        chosen = s0
-    elif k1 > 0.0 and (k0 <= 0.0 or c.spring_per_mass[s1] > c.spring_per_mass[s0]):
-        chosen = s1
-    if chosen >= 0:
-        stiffness = c.stiffness[chosen]
-        damping = c.damping[chosen]
-        per_mass = c.spring_per_mass[chosen]
-    if stiffness <= 0.0:
-        damping = 0.0
-        per_mass = 0
+    stiffness = float(0.0)
+    damping = float(0.0)
+    per_mass = int(0)
+    if k0 > 0.0 or k1 > 0.0:
+        # What rigid shapes do not need is not read: on a CPU each column costs a line of memory.
+        stiffness = -combine(-k0, -k1, mode, mode)
+        if mode == 2:
+            stiffness = k0 * k1
+        damping_mode = wp.max(c.damping_combine[s0], c.damping_combine[s1])
+        damping = combine(c.damping[s0], c.damping[s1], damping_mode, damping_mode)
+        per_mass = wp.max(c.spring_per_mass[s0], c.spring_per_mass[s1])
+        chosen = int(-1)
+        if k0 > 0.0 and (k1 <= 0.0 or c.spring_per_mass[s0] > c.spring_per_mass[s1]):
+            chosen = s0
+        elif k1 > 0.0 and (k0 <= 0.0 or c.spring_per_mass[s1] > c.spring_per_mass[s0]):
+            chosen = s1
+        if chosen >= 0:
+            stiffness = c.stiffness[chosen]
+            damping = c.damping[chosen]
+            per_mass = c.spring_per_mass[chosen]
     return stiffness, damping, per_mass
 
 
 @wp.func
-def combine_materials(c: Surfaces, s0: int, s1: int):
-    """Material of a pair of shapes."""
+def combine_materials(c: Surfaces, s0: int, s1: int, patches: bool):
+    """Material of a pair of shapes; of their patches only where they are asked for."""
     result = Material()
     mode = wp.max(c.friction_combine[s0], c.friction_combine[s1])
     result.static_friction = combine(c.static_friction[s0], c.static_friction[s1], mode, mode)
@@ -101,9 +103,10 @@ def combine_materials(c: Surfaces, s0: int, s1: int):
     # a spring gives back what its damping leaves
     if stiffness <= 0.0:
         result.restitution = combine(c.restitution[s0], c.restitution[s1], bounce_mode, bounce_mode)
-    result.patch_radius = wp.max(c.patch_radius[s0], c.patch_radius[s1])
-    result.least_patch_radius = wp.max(c.least_patch_radius[s0], c.least_patch_radius[s1])
-    result.torsional_friction = wp.max(c.torsional_friction[s0], c.torsional_friction[s1])
+    if patches:
+        result.patch_radius = wp.max(c.patch_radius[s0], c.patch_radius[s1])
+        result.least_patch_radius = wp.max(c.least_patch_radius[s0], c.least_patch_radius[s1])
+        result.torsional_friction = wp.max(c.torsional_friction[s0], c.torsional_friction[s1])
     return result
 
 
@@ -297,72 +300,156 @@ def aim_chunks(
         )
 
 
+@wp.struct
+class Pairs:
+    """What contacts take from their pair and its shapes."""
+
+    pair_key: wp.array[wp.int32]
+    pair_shape0: wp.array[wp.int32]
+    pair_shape1: wp.array[wp.int32]
+    slot_start: wp.array[wp.int32]
+    shape_body: wp.array[wp.int32]
+    rest_offset: wp.array[wp.float32]
+
+
+@wp.struct
+class Points:
+    """Manifolds, see ``Manifolds``."""
+
+    count: wp.array[wp.int32]
+    anchor: wp.array[wp.vec3]
+    normal: wp.array[wp.vec3]
+    separation: wp.array[wp.float32]
+    feature: wp.array[wp.int32]
+    target: wp.array[wp.int32]
+
+
+@wp.struct
+class Slots:
+    """Columns of contacts, see ``Contacts``."""
+
+    shape0: wp.array[wp.int32]
+    shape1: wp.array[wp.int32]
+    body0: wp.array[wp.int32]
+    body1: wp.array[wp.int32]
+    anchor0: wp.array[wp.vec3]
+    anchor1: wp.array[wp.vec3]
+    normal: wp.array[wp.vec3]
+    separation: wp.array[wp.float32]
+    rest_distance: wp.array[wp.float32]
+    key: wp.array[wp.int64]
+    static_friction: wp.array[wp.float32]
+    dynamic_friction: wp.array[wp.float32]
+    restitution: wp.array[wp.float32]
+    stiffness: wp.array[wp.float32]
+    damping: wp.array[wp.float32]
+    spring_per_mass: wp.array[wp.int32]
+    patch_radius: wp.array[wp.float32]
+    least_patch_radius: wp.array[wp.float32]
+    torsional_friction: wp.array[wp.float32]
+
+
+@wp.func(inline=True)
+def put_contact(out: int, slot: int, pair: int, pairs: Pairs, points: Points, m: Material, slots_out: Slots):
+    """Write one contact."""
+    s0 = pairs.pair_shape0[pair]
+    s1 = pairs.pair_shape1[pair]
+    slots_out.shape0[out] = s0
+    slots_out.shape1[out] = s1
+    slots_out.body0[out] = pairs.shape_body[s0]
+    slots_out.body1[out] = pairs.shape_body[s1]
+    slots_out.anchor0[out] = points.anchor[2 * slot]
+    slots_out.anchor1[out] = points.anchor[2 * slot + 1]
+    slots_out.normal[out] = points.normal[slot]
+    slots_out.separation[out] = points.separation[slot]
+    slots_out.rest_distance[out] = pairs.rest_offset[s0] + pairs.rest_offset[s1]
+    slots_out.key[out] = (wp.int64(pairs.pair_key[pair]) << wp.int64(32)) | wp.int64(points.feature[slot])
+    slots_out.static_friction[out] = m.static_friction
+    slots_out.dynamic_friction[out] = m.dynamic_friction
+    slots_out.restitution[out] = m.restitution
+    slots_out.stiffness[out] = m.stiffness
+    slots_out.damping[out] = m.damping
+    slots_out.spring_per_mass[out] = m.spring_per_mass
+    if slots_out.patch_radius.shape[0] > 0:
+        slots_out.patch_radius[out] = m.patch_radius
+        slots_out.least_patch_radius[out] = m.least_patch_radius
+        slots_out.torsional_friction[out] = m.torsional_friction
+
+
+@wp.func(inline=True)
+def put_pair(
+    pair: int, count: int, first: int, pairs: Pairs, points: Points, surfaces: Surfaces, slots_out: Slots
+):
+    """Write the contacts of a pair, one after another from ``first`` on, or at their targets where that is −1."""
+    patches = slots_out.patch_radius.shape[0] > 0
+    m = combine_materials(surfaces, pairs.pair_shape0[pair], pairs.pair_shape1[pair], patches)
+    start = pairs.slot_start[pair]
+    for k in range(count):
+        out = first + k
+        if first < 0:
+            out = points.target[start + k]
+        if out >= 0:
+            put_contact(out, start + k, pair, pairs, points, m, slots_out)
+
+
 @wp.kernel
 def write_contacts(
-    pair_key: wp.array[wp.int32],
-    pair_shape0: wp.array[wp.int32],
-    pair_shape1: wp.array[wp.int32],
-    slot_start: wp.array[wp.int32],
-    shape_body: wp.array[wp.int32],
-    rest_offset: wp.array[wp.float32],
+    pairs: Pairs,
+    points: Points,
     surfaces: Surfaces,
-    manifold_count: wp.array[wp.int32],
-    anchor: wp.array[wp.vec3],
-    normal: wp.array[wp.vec3],
-    separation: wp.array[wp.float32],
-    feature: wp.array[wp.int32],
-    target: wp.array[wp.int32],
     # outputs
-    shape0_out: wp.array[wp.int32],
-    shape1_out: wp.array[wp.int32],
-    body0_out: wp.array[wp.int32],
-    body1_out: wp.array[wp.int32],
-    anchor0_out: wp.array[wp.vec3],
-    anchor1_out: wp.array[wp.vec3],
-    normal_out: wp.array[wp.vec3],
-    separation_out: wp.array[wp.float32],
-    rest_distance_out: wp.array[wp.float32],
-    key_out: wp.array[wp.int64],
-    static_friction_out: wp.array[wp.float32],
-    dynamic_friction_out: wp.array[wp.float32],
-    restitution_out: wp.array[wp.float32],
-    stiffness_out: wp.array[wp.float32],
-    damping_out: wp.array[wp.float32],
-    spring_per_mass_out: wp.array[wp.int32],
-    patch_radius_out: wp.array[wp.float32],
-    least_patch_radius_out: wp.array[wp.float32],
-    torsional_friction_out: wp.array[wp.float32],
+    slots_out: Slots,
 ):
     """One thread a pair."""
     pair = wp.tid()
-    count = manifold_count[pair]
-    if count == 0:
-        return
-    s0 = pair_shape0[pair]
-    s1 = pair_shape1[pair]
-    material = combine_materials(surfaces, s0, s1)
-    index = pair_key[pair]
-    for k in range(count):
-        slot = slot_start[pair] + k
-        out = target[slot]
-        if out >= 0:
-            shape0_out[out] = s0
-            shape1_out[out] = s1
-            body0_out[out] = shape_body[s0]
-            body1_out[out] = shape_body[s1]
-            anchor0_out[out] = anchor[2 * slot]
-            anchor1_out[out] = anchor[2 * slot + 1]
-            normal_out[out] = normal[slot]
-            separation_out[out] = separation[slot]
-            rest_distance_out[out] = rest_offset[s0] + rest_offset[s1]
-            key_out[out] = (wp.int64(index) << wp.int64(32)) | wp.int64(feature[slot])
-            static_friction_out[out] = material.static_friction
-            dynamic_friction_out[out] = material.dynamic_friction
-            restitution_out[out] = material.restitution
-            stiffness_out[out] = material.stiffness
-            damping_out[out] = material.damping
-            spring_per_mass_out[out] = material.spring_per_mass
-            if patch_radius_out.shape[0] > 0:
-                patch_radius_out[out] = material.patch_radius
-                least_patch_radius_out[out] = material.least_patch_radius
-                torsional_friction_out[out] = material.torsional_friction
+    count = points.count[pair]
+    if count > 0:
+        put_pair(pair, count, -1, pairs, points, surfaces, slots_out)
+
+
+@wp.kernel
+def write_environments(
+    pair_start: wp.array[wp.int32],
+    contact_start: wp.array[wp.int32],
+    pairs: Pairs,
+    points: Points,
+    surfaces: Surfaces,
+    # outputs
+    slots_out: Slots,
+    count_out: wp.array[wp.int32],
+    required_out: wp.array[wp.int32],
+    overflow_out: wp.array[wp.int32],
+):
+    """One thread an environment: :func:`scan_environments` and :func:`write_contacts` at once.
+
+    For CPUs, where what a second kernel reads again has left the caches by then. Targets are only written where the
+    slots do not suffice.
+    """
+    e = wp.tid()
+    first = pair_start[e]
+    last = pair_start[e + 1]
+    base = contact_start[e]
+    capacity = contact_start[e + 1] - base
+    total = int(0)
+    again = int(0)
+    while again < 2:
+        # A second time, at the targets of the deepest, where the slots did not suffice.
+        enough = int(1)
+        for pair in range(first, last):
+            count = points.count[pair]
+            if count > 0:
+                at = wp.where(again == 0, base + total, -1)
+                total += wp.where(again == 0, count, 0)
+                enough = wp.where(total > capacity, 0, 1)
+                if enough == 1 or again == 1:
+                    put_pair(pair, count, at, pairs, points, surfaces, slots_out)
+        again += 1
+        if enough == 1:
+            again = 2
+        elif again == 1:
+            overflow_out[e] = 1
+            select_deepest(
+                first, last, capacity, pairs.slot_start, points.count, points.separation, points.target, base
+            )
+    required_out[e] = wp.max(required_out[e], total)
+    count_out[e] = wp.min(total, capacity)
