@@ -97,6 +97,23 @@ def test_parallel_path_replaces_a_scheme_that_finds_no_solution(make_scene, devi
         assert seen & {tf.Status.REPLACED, tf.Status.UNSOLVED}
 
 
+@pytest.mark.parametrize("scheme", list(tf.Scheme))
+def test_momenta_survive_a_coarse_residual(make_scene, device, scheme, measured) -> None:
+    """Of a free body of several chunks, far from the origin: linear momentum in both schemes, both in the conserving."""
+    mesh = tf.box_mesh((6, 6, 6), 0.1, origin=(-0.3, -0.3, -0.3))
+    body = tf.Body(mesh, tf.Material(1e5, 0.3), scheme=scheme, position=(5, 0, 0))
+    scene = make_scene(
+        [body], device=device, path="parallel", gravity=(0, 0, 0), settings=tf.SolverSettings(tolerance=1e-2)
+    )
+    scene.throw(np.cross((0.3, 0.5, 0.8), mesh.points) + (1, 2, 3))
+    before = scene.bodies()[2:]
+    scene.run(30, 1 / 60)
+    lost = [np.abs(b - a).max() / np.abs(a).max() for a, b in zip(before, scene.bodies()[2:], strict=True)]
+    measured(f"momentum and angular momentum lost in 30 steps, {scheme.name}, parallel path", lost)
+    assert lost[0] < 1e-6
+    assert lost[1] < (1e-6 if scheme is tf.Scheme.CONSERVING else 1e-3)
+
+
 @pytest.mark.cuda
 def test_captured_step(make_scene) -> None:
     """One graph, replayed: the same bits as steps from the host, and a new dt and new loads take effect."""

@@ -31,8 +31,10 @@ class ParallelSolve:
         self.device = model.device
         self.sums = sums = structs.Sums()
         chunk_count, bodies = model.chunk_count, model.body_count
-        for name in ("norm", "load", "rounding", "slope", "reached", "pq"):
+        for name in ("norm", "load", "rounding", "slope"):
             setattr(sums, name, wp.zeros(chunk_count, dtype=wp.float64, device=self.device))
+        for name in ("reached", "pq"):
+            setattr(sums, name, wp.zeros(4 * chunk_count, dtype=wp.float64, device=self.device))
         for name, columns in (("motion", 16), ("ending", 17), ("closing", 7)):
             setattr(sums, name, wp.zeros((columns, chunk_count), dtype=wp.float64, device=self.device))
         sums.rz = wp.zeros((2, chunk_count), dtype=wp.float64, device=self.device)
@@ -40,8 +42,9 @@ class ParallelSolve:
             setattr(sums, name, wp.zeros(bodies, dtype=wp.float64, device=self.device))
         for name in ("searches", "attempt", "iteration", "active", "linear_active", "search_active"):
             setattr(sums, name, wp.zeros(bodies, dtype=wp.int32, device=self.device))
-        self._flags = [wp.zeros(1, dtype=wp.int32, device=self.device) for _ in range(3)]
-        self._views = [] if self.device.is_cuda else [flag.numpy() for flag in self._flags]
+        sums.flag = wp.zeros(4, dtype=wp.int32, device=self.device)
+        self._flags = [sums.flag[k : k + 1] for k in range(4)]
+        self._view = None if self.device.is_cuda else sums.flag.numpy()
         self._graphs: dict[tuple[int, int], tuple[wp.Graph, FemControl]] = {}
 
     def begin(self, *, static: bool) -> None:
@@ -80,45 +83,45 @@ class ParallelSolve:
     def run(self, loads: structs.Loads, limits: structs.Limits) -> None:
         """Launch the iterations one by one; in a capture, record them."""
         self._loads, self._limits = loads, limits
-        self._launch(chunks.start_bodies, self.model.body_count, [1], [self.work, self.sums])
+        # The first threads clear the flags.
+        self._launch(chunks.start_bodies, max(self.model.body_count, 4), [1], [self.work, self.sums])
         if limits.patches:
             self._smooth(self.work.increment, before=1)
-        self._residual(self.work.increment)
-        self._newton_step()
-        self._loop(0, self.sums.active, self._newton_step)
-        mesh = self.model.mesh
-        self._groups(chunks.replace_schemes, self.model.body_count, [mesh], [self.work, self.sums])
-        self._loop(0, self.sums.active, self._again, once=True)
+        self._iterate()
+        self._when(int(chunks.REPLACE), self._again, once=True)
 
     def _again(self) -> None:
+        mesh = self.model.mesh
+        self._groups(chunks.replace_schemes, self.model.body_count, [mesh], [self.work, self.sums])
+        self._iterate()
+
+    def _iterate(self) -> None:
         self._residual(self.work.increment)
-        self._loop(0, self.sums.active, self._newton_step)
+        self._newton_step()
+        self._when(int(chunks.NEWTON), self._newton_step)
 
     def _newton_step(self) -> None:
         model, work, sums = self.model, self.work, self.sums
         mesh, materials, patches = model.mesh, model.materials, self._limits.patches
         self._launch(chunks.tangents, model.element_count, [mesh, materials, patches, sums], [work])
         self._launch(chunks.blocks, model.block_count, [mesh, materials, patches, sums], [work])
-        self._judge(ended=0)
-        self._groups(gradients.start, model.chunk_count, [mesh], [work, sums])
+        self._groups(chunks.norms, model.chunk_count, [mesh, materials, self._loads], [work, sums])
+        inputs = [mesh, materials, self._limits]
+        self._groups(chunks.judge, model.body_count, [*inputs, 0], [work, sums])
         self._linear_block(_FIRST_BLOCK)
-        self._loop(1, sums.linear_active, self._linear_block)
-        self._groups(chunks.slopes, model.chunk_count, [mesh, work], [sums])
-        self._search_step()
-        self._loop(2, sums.search_active, self._search_step)
-        self._launch(chunks.accept, model.node_count, [mesh, sums], [work])
-        self._judge(ended=1)
-
-    def _judge(self, ended: int) -> None:
-        model, work, sums = self.model, self.work, self.sums
-        inputs = [model.mesh, model.materials, self._loads, work]
-        self._groups(chunks.norms, model.chunk_count, inputs, [sums])
-        inputs = [model.mesh, model.materials, self._limits, ended]
-        self._groups(chunks.judge, model.body_count, inputs, [work, sums])
+        self._when(int(chunks.LINEAR), self._linear_block)
+        self._groups(chunks.first_trials, model.chunk_count, [mesh], [work, sums])
+        self._judge_search()
+        self._when(int(chunks.SEARCH), self._search_step)
+        self._groups(chunks.accept_steps, model.chunk_count, [mesh], [work, sums])
+        self._groups(chunks.judge, model.body_count, [*inputs, 1], [work, sums])
 
     def _search_step(self) -> None:
+        self._launch(chunks.trials, self.model.node_count, [self.model.mesh, self.sums], [self.work])
+        self._judge_search()
+
+    def _judge_search(self) -> None:
         model, work, sums = self.model, self.work, self.sums
-        self._launch(chunks.trials, model.node_count, [model.mesh, sums], [work])
         self._residual(work.trial)
         self._groups(chunks.judge_search, model.body_count, [model.mesh, self._limits], [sums])
 
@@ -129,14 +132,14 @@ class ParallelSolve:
             if not patches:
                 before, following = (work.p_odd, work.p) if parity == 0 else (work.p, work.p_odd)
                 outputs = [work, sums, following]
-                self._groups(gradients.product_ahead, model.chunk_count, [mesh, parity, before], outputs)
+                self._groups(gradients.product_ahead, 4 * model.chunk_count, [mesh, parity, before], outputs)
                 self._groups(gradients.advance, model.chunk_count, [mesh, parity, following], [work, sums])
                 continue
             self._launch(gradients.patch_changes, model.node_count, [mesh, sums], [work])
             self._launch(gradients.stress_changes, model.element_count, [mesh, materials, sums], [work])
             self._launch(gradients.mean_stress_changes, model.node_count, [mesh, sums], [work])
             inputs = [mesh, materials, patches, parity]
-            self._groups(gradients.product, model.chunk_count, inputs, [work, sums])
+            self._groups(gradients.product, 4 * model.chunk_count, inputs, [work, sums])
             self._groups(gradients.advance, model.chunk_count, [mesh, parity, work.p], [work, sums])
             self._groups(gradients.direction, model.chunk_count, [mesh, parity], [work, sums])
         self._groups(gradients.judge, model.body_count, [mesh, self._limits], [work, sums])
@@ -158,7 +161,7 @@ class ParallelSolve:
         inputs = [model.mesh, model.materials, increment, self._limits.patches, sums]
         self._launch(chunks.forces, model.element_count, inputs, [work])
         inputs = [model.mesh, model.materials, self._loads, increment]
-        self._groups(chunks.residuals, model.chunk_count, inputs, [work, sums])
+        self._groups(chunks.residuals, 4 * model.chunk_count, inputs, [work, sums])
 
     def _launch(self, kernel: wp.Kernel, dim: int, inputs: list[Any], outputs: list[Any]) -> None:
         # One size of blocks for all: each size is compiled by itself, and these modules take long.
@@ -174,31 +177,15 @@ class ParallelSolve:
             block_dim=self.lanes,
         )
 
-    def _loop(
-        self,
-        level: int,
-        flags: wp.array,
-        body: Callable[[], None],
-        *,
-        once: bool = False,
-    ) -> None:
-        """Run a part while a flag of a body is set, or once if one is set."""
-        flag = self._flags[level]
-        self._groups(chunks.any_set, 1, [flags], [flag])
-        if self.device.is_cuda:
-            if once:
-                wp.capture_if(flag, on_true=body)
-            else:
-
-                def repeat() -> None:
-                    body()
-                    self._groups(chunks.any_set, 1, [flags], [flag])
-
-                wp.capture_while(flag, while_body=repeat)
-            return
-        view = self._views[level]
-        while view[0]:
-            body()
-            if once:
-                return
-            self._groups(chunks.any_set, 1, [flags], [flag])
+    def _when(self, index: int, body: Callable[[], None], *, once: bool = False) -> None:
+        """Run a part while a flag is raised, or once if it is."""
+        flag = self._flags[index]
+        if self._view is not None:
+            while self._view[index]:
+                body()
+                if once:
+                    return
+        elif once:
+            wp.capture_if(flag, on_true=body)
+        else:
+            wp.capture_while(flag, while_body=body)

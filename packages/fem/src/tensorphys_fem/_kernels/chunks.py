@@ -14,9 +14,9 @@ from tensorphys_fem._kernels.elements import (
     write_smooth_stress,
 )
 from tensorphys_fem._kernels.fused import FIRST_PART, ROUNDING, shorter_step, step_accepted
-from tensorphys_fem._kernels.lanes import barrier, group_sum, lane, lane_count
+from tensorphys_fem._kernels.lanes import barrier, group_sum, lane, lane_count, team_size, team_sumd
 from tensorphys_fem._kernels.linear import finish_diagonal, write_block
-from tensorphys_fem._kernels.nodes import matrix_norm, node_load, node_residual
+from tensorphys_fem._kernels.nodes import corner_forces, matrix_norm, node_load, outer_residual
 from tensorphys_fem._kernels.patches import patch_mean, patch_mean_matrix
 from tensorphys_fem._kernels.rigid import guess_motion
 from tensorphys_fem._kernels.structs import (
@@ -40,6 +40,12 @@ from tensorphys_fem._kernels.whole import mean_start_velocity
 wp.set_module_options({"enable_backward": False})
 
 _ZERO = wp.constant(wp.float64(0.0))
+QUARTER = wp.constant(32)  # nodes of a quarter of a chunk, `model.CHUNK` / 4
+# Flags of `Sums.flag`.
+NEWTON = wp.constant(0)
+LINEAR = wp.constant(1)
+SEARCH = wp.constant(2)
+REPLACE = wp.constant(3)
 
 
 @wp.func
@@ -59,6 +65,29 @@ def leave(parts_out: wp.array[wp.float64], chunk: int, value: wp.float64):
         parts_out[chunk] = total
 
 
+@wp.func
+def quarter_total(mesh: Mesh, parts: wp.array[wp.float64], body: int) -> wp.float64:
+    """The same of parts of quarters of chunks."""
+    total = wp.float64(0.0)
+    for c in range(4 * mesh.body_chunk[body] + lane(), 4 * mesh.body_chunk[body + 1], lane_count()):
+        total += parts[c]
+    return group_sum(total)
+
+
+@wp.func
+def quarter_range(mesh: Mesh, quarter: int) -> wp.vec2i:
+    """First node of a quarter of a chunk and the end."""
+    first = mesh.chunk_start[quarter / 4] + (quarter % 4) * QUARTER
+    return wp.vec2i(first, wp.min(first + QUARTER, mesh.chunk_start[quarter / 4 + 1]))
+
+
+@wp.func
+def lower(sums_inout: Sums, group: int, flag: int):
+    """Clear a flag, by one lane of all, in a kernel before the one that may raise it."""
+    if group == 0 and lane() == 0:
+        sums_inout.flag[flag] = 0
+
+
 @wp.kernel
 def start_bodies(
     first: wp.int32,
@@ -67,6 +96,10 @@ def start_bodies(
     sums_inout: Sums,
 ):
     body = wp.tid()
+    if body < 4:
+        sums_inout.flag[body] = 0
+    if body >= sums_inout.active.shape[0]:
+        return
     sums_inout.active[body] = 1
     sums_inout.search_active[body] = 1
     sums_inout.attempt[body] = 0
@@ -161,19 +194,24 @@ def residuals(
     work_inout: Work,
     sums_inout: Sums,
 ):
-    """Residual at nodes, and its component along the direction of search."""
-    chunk = wp.tid() / lane_count()
-    if sums_inout.search_active[mesh.chunk_body[chunk]] == 0:
+    """Residual at nodes, and its component along the direction of search; a team of lanes a node."""
+    quarter = wp.tid() / lane_count()
+    lower(sums_inout, quarter, SEARCH)
+    if sums_inout.search_active[mesh.chunk_body[quarter / 4]] == 0:
         return
-    total = _ZERO
-    for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
-        left = node_residual(mesh, materials, loads, work_inout, increment, i)
-        if work_inout.driven[i] != 0:
-            work_inout.reaction[i] = wp.vec3(-left)
-            left = wp.vec3d()
-        work_inout.residual[i] = left
-        total += wp.dot(left, wp.vec3d(work_inout.x[i]))
-    leave(sums_inout.reached, chunk, total)
+    nodes = quarter_range(mesh, quarter)
+    part = lane() % team_size()
+    total = wp.float64(0.0)
+    for i in range(nodes[0] + lane() / team_size(), nodes[1], lane_count() / team_size()):
+        elastic = team_sumd(corner_forces(mesh, work_inout, i, part, team_size()))
+        if part == 0:
+            left = elastic + outer_residual(mesh, materials, loads, work_inout, increment, i)
+            if work_inout.driven[i] != 0:
+                work_inout.reaction[i] = wp.vec3(-left)
+                left = wp.vec3d()
+            work_inout.residual[i] = left
+            total += wp.dot(left, wp.vec3d(work_inout.x[i]))
+    leave(sums_inout.reached, quarter, total)
 
 
 @wp.kernel
@@ -208,38 +246,74 @@ def blocks(
             finish_diagonal(mesh, materials, work_inout, patches, node)
 
 
+@wp.func
+def _start_direction(work_inout: Work, node: int) -> wp.float64:
+    """x = 0, r the residual, z = D⁻¹ r, p = z; returns r · z, the square of the norm of the residual."""
+    r = wp.vec3(work_inout.residual[node])
+    z = work_inout.inverse_diagonal[node] * r
+    work_inout.x[node] = wp.vec3()
+    work_inout.r[node] = r
+    work_inout.p[node] = z
+    work_inout.z[node] = z
+    work_inout.p_odd[node] = wp.vec3()
+    return wp.float64(wp.dot(r, z))
+
+
 @wp.kernel
 def norms(
     mesh: Mesh,
     materials: Materials,
     loads: Loads,
-    work: Work,
     # outputs
+    work_inout: Work,
     sums_inout: Sums,
 ):
-    """Norm of the residual, and before the first step of a solve those that it is compared with."""
+    """Norm of the residual and the start of conjugate gradients; before the first step of a solve also the norms that
+    it is compared with."""
     chunk = wp.tid() / lane_count()
     body = mesh.chunk_body[chunk]
     if sums_inout.active[body] == 0:
         return
-    total = _ZERO
-    load = _ZERO
-    rounding = _ZERO
+    total = wp.float64(0.0)
+    load = wp.float64(0.0)
+    rounding = wp.float64(0.0)
     first = sums_inout.attempt[body] == 0
     mean = wp.vec3d()
     if first:
         mean = mean_start_velocity(mesh, sums_inout, body)
     for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
-        inverse = work.inverse_diagonal[i]
-        total += matrix_norm(inverse, work.residual[i])
+        total += _start_direction(work_inout, i)
         if first:
-            load += matrix_norm(inverse, node_load(mesh, materials, loads, work, mean, i))
-            x = work.start[i]
-            rounding += ROUNDING * ROUNDING * wp.float64(work.stiffness[i]) * wp.dot(x, x)
-    leave(sums_inout.norm, chunk, total)
+            inverse = work_inout.inverse_diagonal[i]
+            load += matrix_norm(inverse, node_load(mesh, materials, loads, work_inout, mean, i))
+            x = work_inout.start[i]
+            rounding += ROUNDING * ROUNDING * wp.float64(work_inout.stiffness[i]) * wp.dot(x, x)
+    total = group_sum(total)
+    if lane() == 0:
+        sums_inout.norm[chunk] = total
+        sums_inout.rz[0, chunk] = total
     if first:
         leave(sums_inout.load, chunk, load)
         leave(sums_inout.rounding, chunk, rounding)
+
+
+@wp.kernel
+def accept_steps(
+    mesh: Mesh,
+    # outputs
+    work_inout: Work,
+    sums_inout: Sums,
+):
+    """Go where the search has come to, and the norm of the residual there."""
+    chunk = wp.tid() / lane_count()
+    lower(sums_inout, chunk, NEWTON)
+    if sums_inout.active[mesh.chunk_body[chunk]] == 0:
+        return
+    total = wp.float64(0.0)
+    for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
+        work_inout.increment[i] = work_inout.trial[i]
+        total += matrix_norm(work_inout.inverse_diagonal[i], work_inout.residual[i])
+    leave(sums_inout.norm, chunk, total)
 
 
 @wp.kernel
@@ -284,6 +358,10 @@ def judge(
             work_inout.newton_count[body] = work_inout.newton_count[body] + 1
             if sums_inout.attempt[body] >= limits.newton_iterations:
                 going = 0
+                if not solved and work_inout.scheme[body] == CONSERVING:
+                    wp.atomic_max(sums_inout.flag, REPLACE, 1)
+            if going != 0:
+                wp.atomic_max(sums_inout.flag, NEWTON, 1)
         sums_inout.active[body] = going
         sums_inout.linear_active[body] = going
         sums_inout.search_active[body] = going
@@ -291,18 +369,21 @@ def judge(
 
 
 @wp.kernel
-def slopes(
+def first_trials(
     mesh: Mesh,
-    work: Work,
     # outputs
+    work_inout: Work,
     sums_inout: Sums,
 ):
+    """The whole step, and the slope along it."""
     chunk = wp.tid() / lane_count()
     if sums_inout.active[mesh.chunk_body[chunk]] == 0:
         return
-    total = _ZERO
+    total = wp.float64(0.0)
     for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
-        total += wp.dot(work.residual[i], wp.vec3d(work.x[i]))
+        step = wp.vec3d(work_inout.x[i])
+        work_inout.trial[i] = work_inout.increment[i] + step
+        total += wp.dot(work_inout.residual[i], step)
     leave(sums_inout.slope, chunk, total)
 
 
@@ -331,7 +412,7 @@ def judge_search(
     if sums_inout.search_active[body] == 0:
         return
     slope = body_total(mesh, sums_inout.slope, body)
-    reached = body_total(mesh, sums_inout.reached, body)
+    reached = quarter_total(mesh, sums_inout.reached, body)
     if lane() == 0:
         tried = sums_inout.searches[body]
         sums_inout.searches[body] = tried + 1
@@ -339,18 +420,7 @@ def judge_search(
             sums_inout.search_active[body] = 0
         else:
             sums_inout.length[body] = shorter_step(sums_inout.length[body], slope, reached)
-
-
-@wp.kernel
-def accept(
-    mesh: Mesh,
-    sums: Sums,
-    # outputs
-    work_inout: Work,
-):
-    node = wp.tid()
-    if sums.active[mesh.node_body[node]] != 0:
-        work_inout.increment[node] = work_inout.trial[node]
+            wp.atomic_max(sums_inout.flag, SEARCH, 1)
 
 
 @wp.kernel
@@ -374,19 +444,3 @@ def replace_schemes(
         sums_inout.attempt[body] = 0
     if again:
         guess_motion(mesh, work_inout, body)
-
-
-@wp.kernel
-def any_set(
-    flags: wp.array[wp.int32],
-    # outputs
-    any_out: wp.array[wp.int32],
-):
-    """1 when a flag is set, by one group."""
-    total = _ZERO
-    for b in range(lane(), flags.shape[0], lane_count()):
-        if flags[b] != 0:
-            total += wp.float64(1.0)
-    total = group_sum(total)
-    if lane() == 0:
-        any_out[0] = wp.where(total > _ZERO, 1, 0)

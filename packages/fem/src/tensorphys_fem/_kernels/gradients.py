@@ -2,8 +2,8 @@
 
 import warp as wp
 
-from tensorphys_fem._kernels.chunks import leave
-from tensorphys_fem._kernels.lanes import group_sum, lane, lane_count
+from tensorphys_fem._kernels.chunks import LINEAR, leave, lower, quarter_range, quarter_total
+from tensorphys_fem._kernels.lanes import group_sum, lane, lane_count, team_size, team_sum
 from tensorphys_fem._kernels.linear import row_product, row_product_ahead
 from tensorphys_fem._kernels.patches import write_mean_stress_change, write_patch_change, write_stress_change
 from tensorphys_fem._kernels.structs import TET, Limits, Materials, Mesh, Sums, Work
@@ -26,30 +26,6 @@ def _leave_rz(sums_inout: Sums, parity: int, chunk: int, value: wp.float64):
     total = group_sum(value)
     if lane() == 0:
         sums_inout.rz[parity, chunk] = total
-
-
-@wp.kernel
-def start(
-    mesh: Mesh,
-    # outputs
-    work_inout: Work,
-    sums_inout: Sums,
-):
-    """x = 0, r the residual, z = D⁻¹ r, p = z."""
-    chunk = wp.tid() / lane_count()
-    if sums_inout.linear_active[mesh.chunk_body[chunk]] == 0:
-        return
-    total = _ZERO
-    for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
-        r = wp.vec3(work_inout.residual[i])
-        z = work_inout.inverse_diagonal[i] * r
-        work_inout.x[i] = wp.vec3()
-        work_inout.r[i] = r
-        work_inout.p[i] = z
-        work_inout.z[i] = z
-        work_inout.p_odd[i] = wp.vec3()
-        total += wp.float64(wp.dot(r, z))
-    _leave_rz(sums_inout, 0, chunk, total)
 
 
 @wp.kernel
@@ -100,18 +76,19 @@ def product(
     sums_inout: Sums,
 ):
     """q = A p, and the parts of p · q."""
-    chunk = wp.tid() / lane_count()
-    body = mesh.chunk_body[chunk]
+    quarter = wp.tid() / lane_count()
+    body = mesh.chunk_body[quarter / 4]
     if sums_inout.linear_active[body] == 0:
         return
     if _rz(mesh, sums_inout, parity, body) <= sums_inout.wanted[body]:
         return
-    total = _ZERO
-    for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
+    nodes = quarter_range(mesh, quarter)
+    total = wp.float64(0.0)
+    for i in range(nodes[0] + lane(), nodes[1], lane_count()):
         q = row_product(mesh, materials, work_inout, work_inout.p, patches, i)
         work_inout.q[i] = q
         total += wp.float64(wp.dot(work_inout.p[i], q))
-    leave(sums_inout.pq, chunk, total)
+    leave(sums_inout.pq, quarter, total)
 
 
 @wp.kernel
@@ -124,9 +101,10 @@ def product_ahead(
     sums_inout: Sums,
     following_out: wp.array[wp.vec3],
 ):
-    """p = z + β p and q = A p in one, and the parts of p · q. `before` holds p, `following_out` takes the new one."""
-    chunk = wp.tid() / lane_count()
-    body = mesh.chunk_body[chunk]
+    """p = z + β p and q = A p in one, and the parts of p · q; a team of lanes a node. `before` holds p, `following_out`
+    takes the new one."""
+    quarter = wp.tid() / lane_count()
+    body = mesh.chunk_body[quarter / 4]
     if sums_inout.linear_active[body] == 0:
         return
     rz = _rz(mesh, sums_inout, parity, body)
@@ -135,14 +113,17 @@ def product_ahead(
     beta = float(0.0)
     if sums_inout.iteration[body] > 0:
         beta = float(rz / _rz(mesh, sums_inout, 1 - parity, body))
-    total = _ZERO
-    for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
-        p = work_inout.z[i] + beta * before[i]
-        q = row_product_ahead(mesh, work_inout, before, beta, i)
-        following_out[i] = p
-        work_inout.q[i] = q
-        total += wp.float64(wp.dot(p, q))
-    leave(sums_inout.pq, chunk, total)
+    nodes = quarter_range(mesh, quarter)
+    part = lane() % team_size()
+    total = wp.float64(0.0)
+    for i in range(nodes[0] + lane() / team_size(), nodes[1], lane_count() / team_size()):
+        q = team_sum(row_product_ahead(mesh, work_inout, before, beta, i, part, team_size()))
+        if part == 0:
+            p = work_inout.z[i] + beta * before[i]
+            following_out[i] = p
+            work_inout.q[i] = q
+            total += wp.float64(wp.dot(p, q))
+    leave(sums_inout.pq, quarter, total)
 
 
 @wp.kernel
@@ -156,14 +137,12 @@ def advance(
 ):
     """x += α p, r −= α q, z = D⁻¹ r, and the parts of r · z."""
     chunk = wp.tid() / lane_count()
+    lower(sums_inout, chunk, LINEAR)
     body = mesh.chunk_body[chunk]
     if sums_inout.linear_active[body] == 0:
         return
     rz = _rz(mesh, sums_inout, parity, body)
-    pq = _ZERO
-    for c in range(mesh.body_chunk[body] + lane(), mesh.body_chunk[body + 1], lane_count()):
-        pq += sums_inout.pq[c]
-    pq = group_sum(pq)
+    pq = quarter_total(mesh, sums_inout.pq, body)
     going = rz > sums_inout.wanted[body] and pq > _ZERO
     alpha = float(0.0)
     if going:
@@ -223,3 +202,5 @@ def judge(
         if rz <= sums_inout.wanted[body] or count >= limits.linear_iterations:
             sums_inout.linear_active[body] = 0
             work_inout.linear_count[body] = work_inout.linear_count[body] + count
+        else:
+            wp.atomic_max(sums_inout.flag, LINEAR, 1)

@@ -40,6 +40,52 @@ def barrier(): ...
 
 @wp.func_native("""
 #if defined(__CUDA_ARCH__)
+    return 4;
+#else
+    return 1;
+#endif
+""")
+def team_size() -> int:
+    """Lanes that share one node where its row is long; neighbours in a group."""
+    ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    const unsigned team = 0xfu << (threadIdx.x & 28);
+    float x = value[0], y = value[1], z = value[2];
+    for (int offset = 1; offset < 4; offset <<= 1) {
+        x += __shfl_xor_sync(team, x, offset);
+        y += __shfl_xor_sync(team, y, offset);
+        z += __shfl_xor_sync(team, z, offset);
+    }
+    return wp::vec_t<3, float>(x, y, z);
+#else
+    return value;
+#endif
+""")
+def team_sum(value: wp.vec3) -> wp.vec3: ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+    const unsigned team = 0xfu << (threadIdx.x & 28);
+    double x = value[0], y = value[1], z = value[2];
+    for (int offset = 1; offset < 4; offset <<= 1) {
+        x += __shfl_xor_sync(team, x, offset);
+        y += __shfl_xor_sync(team, y, offset);
+        z += __shfl_xor_sync(team, z, offset);
+    }
+    return wp::vec_t<3, double>(x, y, z);
+#else
+    return value;
+#endif
+""")
+def team_sumd(value: wp.vec3d) -> wp.vec3d: ...
+
+
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
     __shared__ double partial[32];
     for (int offset = 16; offset > 0; offset >>= 1)
         value += __shfl_xor_sync(0xffffffffu, value, offset);

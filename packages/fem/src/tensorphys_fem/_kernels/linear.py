@@ -79,10 +79,12 @@ def finish_diagonal(mesh: Mesh, materials: Materials, work_inout: Work, patches:
 
 
 @wp.func
-def row_product_ahead(mesh: Mesh, work: Work, before: wp.array[wp.vec3], beta: float, node: int) -> wp.vec3:
-    """One row of the matrix times z + β p, without waiting until that is written."""
+def row_product_ahead(
+    mesh: Mesh, work: Work, before: wp.array[wp.vec3], beta: float, node: int, part: int, parts: int
+) -> wp.vec3:
+    """One row of the matrix, every `parts`-th block from `part` on, times z + β p before that is written."""
     total = wp.vec3()
-    for k in range(mesh.row_start[node], mesh.row_start[node + 1]):
+    for k in range(mesh.row_start[node] + part, mesh.row_start[node + 1], parts):
         j = mesh.column[k]
         total += work.block[k] * (work.z[j] + beta * before[j])
     return total

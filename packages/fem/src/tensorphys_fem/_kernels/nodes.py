@@ -107,10 +107,29 @@ def begin_node(
 
 
 @wp.func
+def corner_forces(mesh: Mesh, work: Work, node: int, part: int, parts: int) -> wp.vec3d:
+    """Forces of elements on a node [N], every `parts`-th of them from `part` on."""
+    total = wp.vec3d()
+    for k in range(mesh.corner_start[node] + part, mesh.corner_start[node + 1], parts):
+        slot = mesh.corner[k]
+        total += work.corner_force[slot / 4, slot % 4]
+    return total
+
+
+@wp.func
 def node_residual(
     mesh: Mesh, materials: Materials, loads: Loads, work: Work, increment: wp.array[wp.vec3d], node: int
 ) -> wp.vec3d:
     """What is left of the balance of forces [N]."""
+    elastic = corner_forces(mesh, work, node, 0, 1)
+    return outer_residual(mesh, materials, loads, work, increment, node) + elastic
+
+
+@wp.func
+def outer_residual(
+    mesh: Mesh, materials: Materials, loads: Loads, work: Work, increment: wp.array[wp.vec3d], node: int
+) -> wp.vec3d:
+    """The same without the forces of elements [N]."""
     body = mesh.node_body[node]
     factors = inertia_factors(materials, work, body)
     h = wp.float64(work.time_step[0])
@@ -119,9 +138,6 @@ def node_residual(
     total = external_force(mesh, loads, work, node)
     total += spring_force(work, body, node, u)
     total += contact_force(work, u, node)
-    for k in range(mesh.corner_start[node], mesh.corner_start[node + 1]):
-        slot = mesh.corner[k]
-        total += work.corner_force[slot / 4, slot % 4]
     return total - mesh.node_mass[node] * inertia
 
 
