@@ -104,8 +104,9 @@ class ParallelSolve:
         model, work, sums = self.model, self.work, self.sums
         mesh, materials, patches = model.mesh, model.materials, self._limits.patches
         self._launch(chunks.tangents, model.element_count, [mesh, materials, patches, sums], [work])
-        self._launch(chunks.blocks, model.block_count, [mesh, materials, patches, sums], [work])
-        self._groups(chunks.norms, model.chunk_count, [mesh, materials, self._loads], [work, sums])
+        self._launch(chunks.blocks, model.block_count, [mesh, patches, sums], [work])
+        inputs = [mesh, materials, self._loads, patches]
+        self._groups(chunks.norms, model.chunk_count, inputs, [work, sums])
         inputs = [mesh, materials, self._limits]
         self._groups(chunks.judge, model.body_count, [*inputs, 0], [work, sums])
         self._linear_block(_FIRST_BLOCK)

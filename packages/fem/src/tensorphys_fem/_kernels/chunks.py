@@ -231,7 +231,6 @@ def tangents(
 @wp.kernel
 def blocks(
     mesh: Mesh,
-    materials: Materials,
     patches: wp.int32,
     sums: Sums,
     # outputs
@@ -239,11 +238,8 @@ def blocks(
 ):
     """One thread a block of the matrix."""
     k = wp.tid()
-    node = mesh.block_row[k]
-    if sums.active[mesh.node_body[node]] != 0:
+    if sums.active[mesh.node_body[mesh.block_row[k]]] != 0:
         write_block(mesh, work_inout, patches, k)
-        if k == mesh.row_start[node]:
-            finish_diagonal(mesh, materials, work_inout, patches, node)
 
 
 @wp.func
@@ -264,11 +260,12 @@ def norms(
     mesh: Mesh,
     materials: Materials,
     loads: Loads,
+    patches: wp.int32,
     # outputs
     work_inout: Work,
     sums_inout: Sums,
 ):
-    """Norm of the residual and the start of conjugate gradients; before the first step of a solve also the norms that
+    """Diagonal blocks, norm of the residual and the start of conjugate gradients; before the first step of a solve also the norms that
     it is compared with."""
     chunk = wp.tid() / lane_count()
     body = mesh.chunk_body[chunk]
@@ -282,6 +279,7 @@ def norms(
     if first:
         mean = mean_start_velocity(mesh, sums_inout, body)
     for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
+        finish_diagonal(mesh, materials, work_inout, patches, i)
         total += _start_direction(work_inout, i)
         if first:
             inverse = work_inout.inverse_diagonal[i]
