@@ -132,6 +132,42 @@ def test_attachments_of_the_older_schema_find_their_nodes(device):
     np.testing.assert_allclose(simulation.soft.state.position.numpy()[attached], places, atol=1e-6)
 
 
+@pytest.mark.parametrize(("offset", "layers"), [(0.0, 1), (0.018, 2)])
+def test_automatic_attachments_take_the_nodes_that_overlap(device, offset, layers):
+    """A cube of 4 × 4 × 4 nodes, its top 1 mm inside of a box that does not move, and hangs from it."""
+    pin = SoftData(
+        schemas=("PhysxPhysicsAttachment", "PhysxAutoAttachmentAPI"),
+        values={"physxAutoAttachment:deformableVertexOverlapOffset": offset},
+        targets={"actor0": ("/soft0",), "actor1": ("/box0",)},
+    )
+    other = SoftData(
+        schemas=("PhysxPhysicsAttachment", "PhysxAutoAttachmentAPI"),
+        values={"physxAutoAttachment:enableDeformableVertexAttachments": False},
+        targets={"actor0": ("/soft0",), "actor1": ("/box0",)},
+    )
+    scene = soft_scene(
+        [SoftCube((0.0, 0.0, 0.2))],
+        [RigidBox((0.0, 0.0, 0.264), (0.05, 0.05, 0.04), kinematic=True)],
+        attachments=[pin, other],
+        environment_count=2,
+    )
+    with pytest.warns(UnsupportedWarning, match="attachments, left out: 1"):
+        simulation = Simulation(scene, device=device)
+    soft = simulation.soft
+    active = soft.attachments.active.numpy()
+    heights = soft.state.position.numpy()[:, 2]
+    assert active.sum() == 2 * 16 * layers
+    assert (heights[active != 0] > 0.225 - 0.05 / 3 * (layers - 1) - 1e-6).all()
+    links = soft.attachments.link.numpy()
+    assert set(links[soft.nodes_of(0)][active[soft.nodes_of(0)] != 0]) == {0}
+    assert set(links[soft.nodes_of(1)][active[soft.nodes_of(1)] != 0]) == {1}
+    assert any("/soft0 lie in" in text for _, text in simulation.findings)
+    places = soft.state.position.numpy()[active != 0].copy()
+    for _ in range(20):
+        simulation.step()
+    np.testing.assert_allclose(soft.state.position.numpy()[active != 0], places, atol=1e-6)
+
+
 def test_springs_of_attachments_follow_their_law(device):
     """A cube that hangs on springs sinks by its weight over their stiffness."""
     scene = soft_scene([SoftCube((0.0, 0.0, 0.2), youngs_modulus=1e6)], ground=False)

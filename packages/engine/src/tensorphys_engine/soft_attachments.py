@@ -11,13 +11,17 @@ import numpy.typing as npt
 
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.numbering import Numbering
+from tensorphys_engine.shapes import shape_path
 from tensorphys_engine.soft_bodies import SoftBodies
 from tensorphys_scene import SoftData, SoftKind, Template
 
 _NODE_ATTACHMENT = "OmniPhysicsVtxXformAttachment"
 _OLD_ATTACHMENT = "PhysxPhysicsAttachment"
+_AUTOMATIC = "PhysxAutoAttachmentAPI"
 # A point of an attachment belongs to a node that is not further away than this part of the mean edge.
 _SNAP = 0.5
+# Nodes on a surface overlap it, to this part of the mean edge.
+_TOUCH = 1e-3
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class _Ends:
     other_points: npt.NDArray[np.float64] | None
     stiffness: float
     damping: float
+    overlap: float | None = None
+    """Distance from the surface of the other end within which nodes are attached by themselves [length]."""
 
 
 def attach_all(soft: SoftBodies, numbering: Numbering, link_pose: Any, findings: Findings) -> None:
@@ -39,10 +45,11 @@ def attach_all(soft: SoftBodies, numbering: Numbering, link_pose: Any, findings:
     Args:
         soft: Deformables at their start.
         numbering: Flat numbers.
-        link_pose: Poses of the links at the start, shape [links, 7].
+        link_pose: Poses of the links at the start, transform [links].
         findings: Takes attachments of kinds that are not simulated.
     """
-    scene = numbering.scene
+    scene, poses = numbering.scene, link_pose.numpy()
+    overlaps = _Overlaps(soft, numbering, link_pose)
     uses = dict.fromkeys(range(len(scene.templates)), 0)
     for environment in range(scene.environments.count):
         t = int(scene.environments.template[environment])
@@ -60,8 +67,31 @@ def attach_all(soft: SoftBodies, numbering: Numbering, link_pose: Any, findings:
                     kind = data.schemas[0] if data.schemas else "attachment"
                     findings.omit("attachments, left out", path, f"{kind} is not simulated; left out")
                 continue
-            _attach(soft, numbering, template, t, environment, uses[t], ends, link_pose, path, findings)
+            given = (soft, numbering, template, t, environment, uses[t])
+            _attach(*given, ends, poses, overlaps, path, findings)
         uses[t] += 1
+
+
+class _Overlaps:
+    """Nodes that lie in or on the shapes of a prim; the query is made once for each distance."""
+
+    def __init__(self, soft: SoftBodies, numbering: Numbering, link_pose: Any) -> None:
+        self._soft, self._numbering, self._link_pose = soft, numbering, link_pose
+        self._found: dict[float, tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]] = {}
+
+    def nodes(self, body: int, environment: int, other: str, distance: float) -> npt.NDArray[np.int64]:
+        """Nodes of a body, in its own numbering."""
+        distance = max(distance, 0.0) + _TOUCH * self._soft.bodies[body].edge
+        if distance not in self._found:
+            self._found[distance] = self._soft.coupling.near_shapes(self._link_pose, distance)
+        count, shape = (array[self._soft.nodes_of(body)] for array in self._found[distance])
+        layout = self._numbering.shapes
+        own = range(int(layout.start[environment]), int(layout.start[environment + 1]))
+        candidates = [*own, *range(layout.total, self._numbering.shape_count)]
+        paths = {s: shape_path(self._numbering, s) for s in candidates}
+        wanted = [s for s, path in paths.items() if path == other or path.startswith(other + "/")]
+        named = np.isin(shape, wanted) & (np.arange(shape.shape[1]) < count[:, None])
+        return np.flatnonzero(named.any(axis=1))
 
 
 def _ends(template: Template, data: SoftData) -> _Ends | None:
@@ -93,8 +123,16 @@ def _ends(template: Template, data: SoftData) -> _Ends | None:
         if not is_soft(sides[0][0]):
             sides.reverse()
         (source, soft_points), (other, other_points) = sides
-        if not is_soft(source) or is_soft(other) or (soft_points is None and other_points is None):
+        if not is_soft(source) or is_soft(other):
             return None
+        if soft_points is None and other_points is None:
+            automatic = _AUTOMATIC in data.schemas and bool(
+                data.values.get("physxAutoAttachment:enableDeformableVertexAttachments", True)
+            )
+            if not automatic or not other:
+                return None
+            offset = float(data.values.get("physxAutoAttachment:deformableVertexOverlapOffset", 0.0))
+            return _Ends(source, other, None, None, None, math.inf, 0.0, overlap=offset)
         return _Ends(source, other, None, soft_points, other_points, math.inf, 0.0)
     return None
 
@@ -108,6 +146,7 @@ def _attach(
     use: int,
     ends: _Ends,
     link_pose: Any,
+    overlaps: _Overlaps,
     path: str,
     findings: Findings,
 ) -> None:
@@ -122,6 +161,13 @@ def _attach(
     places = soft.model.rest_points.numpy()[soft.nodes_of(body)]
     wanted = None if ends.other_points is None else _to_environment(pose, ends.other_points)
     nodes = ends.nodes
+    if ends.overlap is not None:
+        nodes = overlaps.nodes(body, environment, prefix + ends.other, ends.overlap)
+        findings.note(
+            path,
+            f"{len(nodes)} nodes of {source} lie in {prefix + ends.other} and are attached; points of its "
+            "surface inside of the deformable are not",
+        )
     if nodes is None:
         frame = numbering.columns(t, "soft_prims.transform")
         row = list(template.soft_prims.path).index(ends.soft)

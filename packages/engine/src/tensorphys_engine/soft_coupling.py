@@ -84,6 +84,31 @@ class SoftCoupling:
         self._others = wp.zeros(links, dtype=spatial, device=device)
         self._near = self._near_arrays(count, device)
 
+    def near_shapes(self, link_pose: Any, distance: float) -> tuple[Any, Any]:
+        """Shapes within a distance of each node now, nearest first; for the build, it returns to the host.
+
+        Args:
+            link_pose: Poses of the links, transform [links].
+            distance: [length], at least 0.
+
+        Returns:
+            Their number, int32 [N], and flat shapes, int32 [N, rows].
+        """
+        margin = wp.full(
+            self.soft.model.node_count, distance, dtype=wp.float32, device=self.soft.model.device
+        )
+        tensorphys_contact.update_query_tree(self._tree, self._contact_model, link_pose)
+        tensorphys_contact.collide_points(
+            self._contact_model,
+            self._tree,
+            self._point_shapes,
+            link_pose,
+            self.near,
+            position=self.soft.state.positions,
+            margin=margin,
+        )
+        return self.near.count.numpy().copy(), self.near.shape.numpy().copy()
+
     def attach(self, ends: LinkEnds, substeps: int) -> None:
         """Take part in the steps of a solver."""
         self.ends, self._substeps = ends, substeps

@@ -49,5 +49,5 @@ def scene_soft(built: BuiltScene, link_pose: Any, findings: Findings) -> SoftBod
     )
     shapes = create_point_shapes(built.contact_model, shape_sdf=built.shape_sdf, sdfs=built.sdfs)
     soft.coupling = SoftCoupling(soft, model, built.contact_model, shapes, link_pose)
-    attach_all(soft, built.numbering, link_pose.numpy(), findings)
+    attach_all(soft, built.numbering, link_pose, findings)
     return soft
