@@ -10,10 +10,10 @@ from tensorphys_assets._kernels import motion
 from tensorphys_assets._kernels.rows import take_items, take_planes
 from tensorphys_assets.articulation_properties import ArticulationProperties
 from tensorphys_assets.body_data import BodyData
-from tensorphys_assets.buffers import Column, Quantity, warn_deprecated
 from tensorphys_assets.dtypes import as_numbers
 from tensorphys_assets.errors import NotReadyError
 from tensorphys_assets.lab import lab_class
+from tensorphys_assets.members import Column, Quantity, warn_deprecated
 from tensorphys_assets.ordering import ArticulationNameMap
 from tensorphys_assets.root_data import RootData
 from tensorphys_assets.view_data import EngineAccess

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warp as wp
 
 from tensorphys_assets._kernels.limits import soft_limits
-from tensorphys_assets.buffers import FirstValue, Part, Quantity, Same
+from tensorphys_assets.members import FirstValue, Part, Quantity, Same
 from tensorphys_assets.view_data import ViewData
 
 __all__ = ["ArticulationProperties"]

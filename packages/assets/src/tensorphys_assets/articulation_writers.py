@@ -9,7 +9,13 @@ from typing import Any
 from tensorphys_assets.root_asset import RootAsset
 from tensorphys_assets.selection import plain_array
 from tensorphys_assets.tendon_writers import TendonWriters
-from tensorphys_assets.writers import deprecated_writer, name_writers, property_writer, state_writer
+from tensorphys_assets.writers import (
+    deprecated_writer,
+    name_writers,
+    property_writer,
+    property_writers,
+    state_writers,
+)
 
 __all__ = ["ArticulationWriters"]
 
@@ -20,115 +26,38 @@ class ArticulationWriters(TendonWriters, RootAsset):
 
     actuators: Any
 
-    write_joint_position_to_sim_index = state_writer(
-        "joint_pos", "position", items="joint", form="index", doc="Set joint positions [m or rad]."
+    write_joint_position_to_sim_index, write_joint_position_to_sim_mask = state_writers(
+        "joint_pos", "position", items="joint", doc="Set joint positions [m or rad]."
     )
-    write_joint_position_to_sim_mask = state_writer(
-        "joint_pos", "position", items="joint", form="mask", doc="Set joint positions [m or rad]."
-    )
-    write_joint_velocity_to_sim_index = state_writer(
+    write_joint_velocity_to_sim_index, write_joint_velocity_to_sim_mask = state_writers(
         "joint_vel",
         "velocity",
         items="joint",
-        form="index",
         doc="Set joint velocities [m/s or rad/s]; their accelerations start anew.",
     )
-    write_joint_velocity_to_sim_mask = state_writer(
-        "joint_vel",
-        "velocity",
-        items="joint",
-        form="mask",
-        doc="Set joint velocities [m/s or rad/s]; their accelerations start anew.",
+    write_joint_stiffness_to_sim_index, write_joint_stiffness_to_sim_mask = property_writers(
+        "joint_stiffness", "stiffness", items="joint", doc="Set the stiffness of drives [N/m or N m/rad]."
     )
-    write_joint_stiffness_to_sim_index = property_writer(
-        "joint_stiffness",
-        "stiffness",
-        items="joint",
-        form="index",
-        doc="Set the stiffness of drives [N/m or N m/rad].",
+    write_joint_damping_to_sim_index, write_joint_damping_to_sim_mask = property_writers(
+        "joint_damping", "damping", items="joint", doc="Set the damping of drives [N s/m or N m s/rad]."
     )
-    write_joint_stiffness_to_sim_mask = property_writer(
-        "joint_stiffness",
-        "stiffness",
-        items="joint",
-        form="mask",
-        doc="Set the stiffness of drives [N/m or N m/rad].",
-    )
-    write_joint_damping_to_sim_index = property_writer(
-        "joint_damping",
-        "damping",
-        items="joint",
-        form="index",
-        doc="Set the damping of drives [N s/m or N m s/rad].",
-    )
-    write_joint_damping_to_sim_mask = property_writer(
-        "joint_damping",
-        "damping",
-        items="joint",
-        form="mask",
-        doc="Set the damping of drives [N s/m or N m s/rad].",
-    )
-    write_joint_position_limit_to_sim_index = property_writer(
+    write_joint_position_limit_to_sim_index, write_joint_position_limit_to_sim_mask = property_writers(
         "joint_pos_limits",
         "limits",
         items="joint",
-        form="index",
         scalar=False,
         extra=(("warn_limit_violation", True),),
         hook="_write_limits",
         doc="Set lower and upper limits [m or rad]; default positions are brought into them.",
     )
-    write_joint_position_limit_to_sim_mask = property_writer(
-        "joint_pos_limits",
-        "limits",
-        items="joint",
-        form="mask",
-        scalar=False,
-        extra=(("warn_limit_violation", True),),
-        hook="_write_limits",
-        doc="Set lower and upper limits [m or rad]; default positions are brought into them.",
+    write_joint_velocity_limit_to_sim_index, write_joint_velocity_limit_to_sim_mask = property_writers(
+        "joint_vel_limits", "limits", items="joint", doc="Set speed limits of the solver [m/s or rad/s]."
     )
-    write_joint_velocity_limit_to_sim_index = property_writer(
-        "joint_vel_limits",
-        "limits",
-        items="joint",
-        form="index",
-        doc="Set speed limits of the solver [m/s or rad/s].",
+    write_joint_effort_limit_to_sim_index, write_joint_effort_limit_to_sim_mask = property_writers(
+        "joint_effort_limits", "limits", items="joint", doc="Set effort limits of drives [N or N m]."
     )
-    write_joint_velocity_limit_to_sim_mask = property_writer(
-        "joint_vel_limits",
-        "limits",
-        items="joint",
-        form="mask",
-        doc="Set speed limits of the solver [m/s or rad/s].",
-    )
-    write_joint_effort_limit_to_sim_index = property_writer(
-        "joint_effort_limits",
-        "limits",
-        items="joint",
-        form="index",
-        doc="Set effort limits of drives [N or N m].",
-    )
-    write_joint_effort_limit_to_sim_mask = property_writer(
-        "joint_effort_limits",
-        "limits",
-        items="joint",
-        form="mask",
-        doc="Set effort limits of drives [N or N m].",
-    )
-    write_joint_armature_to_sim_index = property_writer(
-        "joint_armature",
-        "armature",
-        items="joint",
-        form="index",
-        doc="Set the inertia added to joints [kg or kg m²].",
-    )
-    write_joint_armature_to_sim_mask = property_writer(
-        "joint_armature",
-        "armature",
-        items="joint",
-        form="mask",
-        doc="Set the inertia added to joints [kg or kg m²].",
+    write_joint_armature_to_sim_index, write_joint_armature_to_sim_mask = property_writers(
+        "joint_armature", "armature", items="joint", doc="Set the inertia added to joints [kg or kg m²]."
     )
     write_joint_friction_coefficient_to_sim_index = property_writer(
         "joint_friction_coeff",
@@ -146,32 +75,22 @@ class ArticulationWriters(TendonWriters, RootAsset):
         form="mask",
         doc="Set static friction [N or N m]; dynamic and viscous friction may come with it.",
     )
-    write_joint_dynamic_friction_coefficient_to_sim_index = property_writer(
+    (
+        write_joint_dynamic_friction_coefficient_to_sim_index,
+        write_joint_dynamic_friction_coefficient_to_sim_mask,
+    ) = property_writers(
         "joint_dynamic_friction_coeff",
         "joint_dynamic_friction_coeff",
         items="joint",
-        form="index",
         doc="Set dynamic friction [N or N m].",
     )
-    write_joint_dynamic_friction_coefficient_to_sim_mask = property_writer(
-        "joint_dynamic_friction_coeff",
-        "joint_dynamic_friction_coeff",
-        items="joint",
-        form="mask",
-        doc="Set dynamic friction [N or N m].",
-    )
-    write_joint_viscous_friction_coefficient_to_sim_index = property_writer(
+    (
+        write_joint_viscous_friction_coefficient_to_sim_index,
+        write_joint_viscous_friction_coefficient_to_sim_mask,
+    ) = property_writers(
         "joint_viscous_friction_coeff",
         "joint_viscous_friction_coeff",
         items="joint",
-        form="index",
-        doc="Set viscous friction [N s/m or N m s/rad].",
-    )
-    write_joint_viscous_friction_coefficient_to_sim_mask = property_writer(
-        "joint_viscous_friction_coeff",
-        "joint_viscous_friction_coeff",
-        items="joint",
-        form="mask",
         doc="Set viscous friction [N s/m or N m s/rad].",
     )
     write_joint_position_to_sim = deprecated_writer(

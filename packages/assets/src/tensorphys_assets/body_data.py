@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorphys_assets._kernels import motion
-from tensorphys_assets.buffers import FirstValue, Part, Quantity, Same
+from tensorphys_assets.members import FirstValue, Part, Quantity, Same
 from tensorphys_assets.view_data import ViewData
 
 __all__ = ["BodyData", "BodyNames"]

@@ -7,8 +7,8 @@ from typing import Any
 import warp as wp
 
 from tensorphys_assets._kernels import nodes
-from tensorphys_assets.buffers import Quantity
 from tensorphys_assets.lab import lab_class
+from tensorphys_assets.members import Quantity
 from tensorphys_assets.view_data import EngineAccess, ViewData
 
 __all__ = ["DeformableObjectData"]

@@ -18,7 +18,7 @@ from tensorphys_assets.scene import AssetScene, glob_of
 from tensorphys_assets.selection import Axis, Choice
 from tensorphys_assets.view_data import EngineAccess
 from tensorphys_assets.wrench import WrenchComposer
-from tensorphys_assets.writers import deprecated_writer, name_writers, object_writer, state_writer
+from tensorphys_assets.writers import deprecated_writer, name_writers, object_writer, state_writers
 
 __all__ = ["RigidObjectCollection"]
 
@@ -225,41 +225,23 @@ class RigidObjectCollection(BodyAsset, _Lab):
         chosen = {"env_ids": env_ids, "body_ids": body_ids}
         self._write_both(body_states, chosen, "body", "body_link_pose_w", "body_link_vel_w")
 
-    write_body_pose_to_sim_index = state_writer(
-        "body_link_pose_w", "body_poses", items="body", form="index", doc=_LINK_POSE
+    write_body_pose_to_sim_index, write_body_pose_to_sim_mask = state_writers(
+        "body_link_pose_w", "body_poses", items="body", doc=_LINK_POSE
     )
-    write_body_pose_to_sim_mask = state_writer(
-        "body_link_pose_w", "body_poses", items="body", form="mask", doc=_LINK_POSE
+    write_body_link_pose_to_sim_index, write_body_link_pose_to_sim_mask = state_writers(
+        "body_link_pose_w", "body_poses", items="body", doc=_LINK_POSE
     )
-    write_body_link_pose_to_sim_index = state_writer(
-        "body_link_pose_w", "body_poses", items="body", form="index", doc=_LINK_POSE
+    write_body_com_pose_to_sim_index, write_body_com_pose_to_sim_mask = state_writers(
+        "body_com_pose_w", "body_poses", items="body", doc=_COM_POSE
     )
-    write_body_link_pose_to_sim_mask = state_writer(
-        "body_link_pose_w", "body_poses", items="body", form="mask", doc=_LINK_POSE
+    write_body_velocity_to_sim_index, write_body_velocity_to_sim_mask = state_writers(
+        "body_com_vel_w", "body_velocities", items="body", doc=_COM_VELOCITY
     )
-    write_body_com_pose_to_sim_index = state_writer(
-        "body_com_pose_w", "body_poses", items="body", form="index", doc=_COM_POSE
+    write_body_com_velocity_to_sim_index, write_body_com_velocity_to_sim_mask = state_writers(
+        "body_com_vel_w", "body_velocities", items="body", doc=_COM_VELOCITY
     )
-    write_body_com_pose_to_sim_mask = state_writer(
-        "body_com_pose_w", "body_poses", items="body", form="mask", doc=_COM_POSE
-    )
-    write_body_velocity_to_sim_index = state_writer(
-        "body_com_vel_w", "body_velocities", items="body", form="index", doc=_COM_VELOCITY
-    )
-    write_body_velocity_to_sim_mask = state_writer(
-        "body_com_vel_w", "body_velocities", items="body", form="mask", doc=_COM_VELOCITY
-    )
-    write_body_com_velocity_to_sim_index = state_writer(
-        "body_com_vel_w", "body_velocities", items="body", form="index", doc=_COM_VELOCITY
-    )
-    write_body_com_velocity_to_sim_mask = state_writer(
-        "body_com_vel_w", "body_velocities", items="body", form="mask", doc=_COM_VELOCITY
-    )
-    write_body_link_velocity_to_sim_index = state_writer(
-        "body_link_vel_w", "body_velocities", items="body", form="index", doc=_LINK_VELOCITY
-    )
-    write_body_link_velocity_to_sim_mask = state_writer(
-        "body_link_vel_w", "body_velocities", items="body", form="mask", doc=_LINK_VELOCITY
+    write_body_link_velocity_to_sim_index, write_body_link_velocity_to_sim_mask = state_writers(
+        "body_link_vel_w", "body_velocities", items="body", doc=_LINK_VELOCITY
     )
     write_body_pose_to_sim = deprecated_writer(
         "write_body_pose_to_sim_index", "body_poses", "env_ids", "body_ids"

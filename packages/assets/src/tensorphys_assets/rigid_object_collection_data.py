@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorphys_assets._kernels import motion
 from tensorphys_assets.body_data import BodyData
-from tensorphys_assets.buffers import Part, Quantity, Same
 from tensorphys_assets.lab import lab_class
+from tensorphys_assets.members import Part, Quantity, Same
 from tensorphys_assets.root_data import fill_gravity
 from tensorphys_assets.view_data import EngineAccess
 

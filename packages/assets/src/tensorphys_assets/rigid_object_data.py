@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tensorphys_assets.body_data import BodyNames
-from tensorphys_assets.buffers import Quantity, Reshaped
 from tensorphys_assets.lab import lab_class
+from tensorphys_assets.members import Quantity, Reshaped
 from tensorphys_assets.root_data import RootData
 from tensorphys_assets.view_data import EngineAccess
 

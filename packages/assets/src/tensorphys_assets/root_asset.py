@@ -15,7 +15,7 @@ from tensorphys_assets.dtypes import as_numbers
 from tensorphys_assets.scene import AssetScene
 from tensorphys_assets.selection import Choice, payload_numbers, payload_shape, plain_array
 from tensorphys_assets.wrench import WrenchComposer
-from tensorphys_assets.writers import deprecated_writer, name_writers, property_writer, state_writer
+from tensorphys_assets.writers import deprecated_writer, name_writers, property_writers, state_writers
 
 __all__ = ["BodyAsset", "RootAsset"]
 
@@ -129,43 +129,21 @@ class BodyAsset(DataAsset):
             forces, torques, positions, body_ids, env_ids, is_global
         )
 
-    set_masses_index = property_writer(
-        "body_mass", "masses", items="body", form="index", scalar=False, doc="Set masses [kg]; inertias stay."
+    set_masses_index, set_masses_mask = property_writers(
+        "body_mass", "masses", items="body", scalar=False, doc="Set masses [kg]; inertias stay."
     )
-    set_masses_mask = property_writer(
-        "body_mass", "masses", items="body", form="mask", scalar=False, doc="Set masses [kg]; inertias stay."
-    )
-    set_coms_index = property_writer(
+    set_coms_index, set_coms_mask = property_writers(
         "body_com_pose_b",
         "coms",
         items="body",
-        form="index",
         scalar=False,
         hook="_write_coms",
         doc="Set centres of mass in link frames: poses, or positions alone. Turned principal axes turn the inertia.",
     )
-    set_coms_mask = property_writer(
-        "body_com_pose_b",
-        "coms",
-        items="body",
-        form="mask",
-        scalar=False,
-        hook="_write_coms",
-        doc="Set centres of mass in link frames: poses, or positions alone. Turned principal axes turn the inertia.",
-    )
-    set_inertias_index = property_writer(
+    set_inertias_index, set_inertias_mask = property_writers(
         "body_inertia",
         "inertias",
         items="body",
-        form="index",
-        scalar=False,
-        doc="Set inertias about centres of mass in link axes [kg m²], row by row.",
-    )
-    set_inertias_mask = property_writer(
-        "body_inertia",
-        "inertias",
-        items="body",
-        form="mask",
         scalar=False,
         doc="Set inertias about centres of mass in link axes [kg m²], row by row.",
     )
@@ -288,41 +266,23 @@ class RootAsset(BodyAsset):
         self._data.array("default_root_pose").assign(pose)
         self._data.array("default_root_vel").assign(velocity)
 
-    write_root_pose_to_sim_index = state_writer(
-        "root_link_pose_w", "root_pose", form="index", doc="Set the world pose of root links [m, xyzw]."
+    write_root_pose_to_sim_index, write_root_pose_to_sim_mask = state_writers(
+        "root_link_pose_w", "root_pose", doc="Set the world pose of root links [m, xyzw]."
     )
-    write_root_pose_to_sim_mask = state_writer(
-        "root_link_pose_w", "root_pose", form="mask", doc="Set the world pose of root links [m, xyzw]."
+    write_root_link_pose_to_sim_index, write_root_link_pose_to_sim_mask = state_writers(
+        "root_link_pose_w", "root_pose", doc="Set the world pose of root links [m, xyzw]."
     )
-    write_root_link_pose_to_sim_index = state_writer(
-        "root_link_pose_w", "root_pose", form="index", doc="Set the world pose of root links [m, xyzw]."
+    write_root_com_pose_to_sim_index, write_root_com_pose_to_sim_mask = state_writers(
+        "root_com_pose_w", "root_pose", doc="Set the world pose of the roots' centres of mass."
     )
-    write_root_link_pose_to_sim_mask = state_writer(
-        "root_link_pose_w", "root_pose", form="mask", doc="Set the world pose of root links [m, xyzw]."
+    write_root_velocity_to_sim_index, write_root_velocity_to_sim_mask = state_writers(
+        "root_com_vel_w", "root_velocity", doc="Set the velocity of the roots' centres of mass."
     )
-    write_root_com_pose_to_sim_index = state_writer(
-        "root_com_pose_w", "root_pose", form="index", doc="Set the world pose of the roots' centres of mass."
+    write_root_com_velocity_to_sim_index, write_root_com_velocity_to_sim_mask = state_writers(
+        "root_com_vel_w", "root_velocity", doc="Set the velocity of the roots' centres of mass."
     )
-    write_root_com_pose_to_sim_mask = state_writer(
-        "root_com_pose_w", "root_pose", form="mask", doc="Set the world pose of the roots' centres of mass."
-    )
-    write_root_velocity_to_sim_index = state_writer(
-        "root_com_vel_w", "root_velocity", form="index", doc="Set the velocity of the roots' centres of mass."
-    )
-    write_root_velocity_to_sim_mask = state_writer(
-        "root_com_vel_w", "root_velocity", form="mask", doc="Set the velocity of the roots' centres of mass."
-    )
-    write_root_com_velocity_to_sim_index = state_writer(
-        "root_com_vel_w", "root_velocity", form="index", doc="Set the velocity of the roots' centres of mass."
-    )
-    write_root_com_velocity_to_sim_mask = state_writer(
-        "root_com_vel_w", "root_velocity", form="mask", doc="Set the velocity of the roots' centres of mass."
-    )
-    write_root_link_velocity_to_sim_index = state_writer(
-        "root_link_vel_w", "root_velocity", form="index", doc="Set the velocity of the root links' origins."
-    )
-    write_root_link_velocity_to_sim_mask = state_writer(
-        "root_link_vel_w", "root_velocity", form="mask", doc="Set the velocity of the root links' origins."
+    write_root_link_velocity_to_sim_index, write_root_link_velocity_to_sim_mask = state_writers(
+        "root_link_vel_w", "root_velocity", doc="Set the velocity of the root links' origins."
     )
     write_root_pose_to_sim = deprecated_writer("write_root_pose_to_sim_index", "root_pose", "env_ids")
     write_root_link_pose_to_sim = deprecated_writer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorphys_assets._kernels import motion
-from tensorphys_assets.buffers import Part, Quantity, Same
+from tensorphys_assets.members import Part, Quantity, Same
 from tensorphys_assets.view_data import ViewData
 
 __all__ = ["RootData", "fill_gravity"]

@@ -10,7 +10,7 @@ import warp as wp
 from tensorphys_assets._kernels.rows import subtract_from
 from tensorphys_assets.asset import DataAsset
 from tensorphys_assets.dtypes import as_numbers
-from tensorphys_assets.writers import deprecated_writer, name_writers, property_writer
+from tensorphys_assets.writers import deprecated_writer, name_writers, property_writers
 
 __all__ = ["TendonWriters"]
 
@@ -22,77 +22,40 @@ _SPATIAL = ("stiffness", "damping", "limit_stiffness", "offset")
 class TendonWriters(DataAsset):
     """Writers of tendons: properties are kept until they are written together; targets go with the next step."""
 
-    set_fixed_tendon_stiffness_index = property_writer(
+    set_fixed_tendon_stiffness_index, set_fixed_tendon_stiffness_mask = property_writers(
         "fixed_tendon_stiffness",
         "stiffness",
         items="fixed_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Stiffness [N/m] of fixed tendons; it acts once properties are written.",
-    )
-    set_fixed_tendon_stiffness_mask = property_writer(
-        "fixed_tendon_stiffness",
-        "stiffness",
-        items="fixed_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Stiffness [N/m] of fixed tendons; it acts once properties are written.",
     )
     set_fixed_tendon_stiffness = deprecated_writer(
         "set_fixed_tendon_stiffness_index", "stiffness", "fixed_tendon_ids", "env_ids"
     )
-    set_fixed_tendon_damping_index = property_writer(
+    set_fixed_tendon_damping_index, set_fixed_tendon_damping_mask = property_writers(
         "fixed_tendon_damping",
         "damping",
         items="fixed_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Damping [N s/m] of fixed tendons; it acts once properties are written.",
-    )
-    set_fixed_tendon_damping_mask = property_writer(
-        "fixed_tendon_damping",
-        "damping",
-        items="fixed_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Damping [N s/m] of fixed tendons; it acts once properties are written.",
     )
     set_fixed_tendon_damping = deprecated_writer(
         "set_fixed_tendon_damping_index", "damping", "fixed_tendon_ids", "env_ids"
     )
-    set_fixed_tendon_limit_stiffness_index = property_writer(
+    set_fixed_tendon_limit_stiffness_index, set_fixed_tendon_limit_stiffness_mask = property_writers(
         "fixed_tendon_limit_stiffness",
         "limit_stiffness",
         items="fixed_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Stiffness [N/m] of fixed tendons beyond their limits; it acts once properties are written.",
-    )
-    set_fixed_tendon_limit_stiffness_mask = property_writer(
-        "fixed_tendon_limit_stiffness",
-        "limit_stiffness",
-        items="fixed_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Stiffness [N/m] of fixed tendons beyond their limits; it acts once properties are written.",
     )
     set_fixed_tendon_limit_stiffness = deprecated_writer(
         "set_fixed_tendon_limit_stiffness_index", "limit_stiffness", "fixed_tendon_ids", "env_ids"
     )
-    set_fixed_tendon_position_limit_index = property_writer(
+    set_fixed_tendon_position_limit_index, set_fixed_tendon_position_limit_mask = property_writers(
         "fixed_tendon_pos_limits",
         "limit",
         items="fixed_tendon",
-        form="index",
-        scalar=False,
-        hook="_set_tendon",
-        doc="Least and greatest length [m] of fixed tendons; it acts once properties are written.",
-    )
-    set_fixed_tendon_position_limit_mask = property_writer(
-        "fixed_tendon_pos_limits",
-        "limit",
-        items="fixed_tendon",
-        form="mask",
         scalar=False,
         hook="_set_tendon",
         doc="Least and greatest length [m] of fixed tendons; it acts once properties are written.",
@@ -100,114 +63,60 @@ class TendonWriters(DataAsset):
     set_fixed_tendon_position_limit = deprecated_writer(
         "set_fixed_tendon_position_limit_index", "limit", "fixed_tendon_ids", "env_ids"
     )
-    set_fixed_tendon_rest_length_index = property_writer(
+    set_fixed_tendon_rest_length_index, set_fixed_tendon_rest_length_mask = property_writers(
         "fixed_tendon_rest_length",
         "rest_length",
         items="fixed_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Rest length [m] of fixed tendons; it acts once properties are written.",
-    )
-    set_fixed_tendon_rest_length_mask = property_writer(
-        "fixed_tendon_rest_length",
-        "rest_length",
-        items="fixed_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Rest length [m] of fixed tendons; it acts once properties are written.",
     )
     set_fixed_tendon_rest_length = deprecated_writer(
         "set_fixed_tendon_rest_length_index", "rest_length", "fixed_tendon_ids", "env_ids"
     )
-    set_fixed_tendon_offset_index = property_writer(
+    set_fixed_tendon_offset_index, set_fixed_tendon_offset_mask = property_writers(
         "fixed_tendon_offset",
         "offset",
         items="fixed_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Offset [m] of the length of fixed tendons; it acts once properties are written.",
-    )
-    set_fixed_tendon_offset_mask = property_writer(
-        "fixed_tendon_offset",
-        "offset",
-        items="fixed_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Offset [m] of the length of fixed tendons; it acts once properties are written.",
     )
     set_fixed_tendon_offset = deprecated_writer(
         "set_fixed_tendon_offset_index", "offset", "fixed_tendon_ids", "env_ids"
     )
-    set_spatial_tendon_stiffness_index = property_writer(
+    set_spatial_tendon_stiffness_index, set_spatial_tendon_stiffness_mask = property_writers(
         "spatial_tendon_stiffness",
         "stiffness",
         items="spatial_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Stiffness [N/m] of spatial tendons; it acts once properties are written.",
-    )
-    set_spatial_tendon_stiffness_mask = property_writer(
-        "spatial_tendon_stiffness",
-        "stiffness",
-        items="spatial_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Stiffness [N/m] of spatial tendons; it acts once properties are written.",
     )
     set_spatial_tendon_stiffness = deprecated_writer(
         "set_spatial_tendon_stiffness_index", "stiffness", "spatial_tendon_ids", "env_ids"
     )
-    set_spatial_tendon_damping_index = property_writer(
+    set_spatial_tendon_damping_index, set_spatial_tendon_damping_mask = property_writers(
         "spatial_tendon_damping",
         "damping",
         items="spatial_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Damping [N s/m] of spatial tendons; it acts once properties are written.",
-    )
-    set_spatial_tendon_damping_mask = property_writer(
-        "spatial_tendon_damping",
-        "damping",
-        items="spatial_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Damping [N s/m] of spatial tendons; it acts once properties are written.",
     )
     set_spatial_tendon_damping = deprecated_writer(
         "set_spatial_tendon_damping_index", "damping", "spatial_tendon_ids", "env_ids"
     )
-    set_spatial_tendon_limit_stiffness_index = property_writer(
+    set_spatial_tendon_limit_stiffness_index, set_spatial_tendon_limit_stiffness_mask = property_writers(
         "spatial_tendon_limit_stiffness",
         "limit_stiffness",
         items="spatial_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Stiffness [N/m] of spatial tendons beyond their limits; it acts once properties are written.",
-    )
-    set_spatial_tendon_limit_stiffness_mask = property_writer(
-        "spatial_tendon_limit_stiffness",
-        "limit_stiffness",
-        items="spatial_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Stiffness [N/m] of spatial tendons beyond their limits; it acts once properties are written.",
     )
     set_spatial_tendon_limit_stiffness = deprecated_writer(
         "set_spatial_tendon_limit_stiffness_index", "limit_stiffness", "spatial_tendon_ids", "env_ids"
     )
-    set_spatial_tendon_offset_index = property_writer(
+    set_spatial_tendon_offset_index, set_spatial_tendon_offset_mask = property_writers(
         "spatial_tendon_offset",
         "offset",
         items="spatial_tendon",
-        form="index",
-        hook="_set_tendon",
-        doc="Offset [m] of the length of spatial tendons; it acts once properties are written.",
-    )
-    set_spatial_tendon_offset_mask = property_writer(
-        "spatial_tendon_offset",
-        "offset",
-        items="spatial_tendon",
-        form="mask",
         hook="_set_tendon",
         doc="Offset [m] of the length of spatial tendons; it acts once properties are written.",
     )
@@ -217,20 +126,10 @@ class TendonWriters(DataAsset):
     set_fixed_tendon_limit = deprecated_writer(
         "set_fixed_tendon_position_limit_index", "limit", "fixed_tendon_ids", "env_ids"
     )
-    set_fixed_tendon_position_target_index = property_writer(
+    set_fixed_tendon_position_target_index, set_fixed_tendon_position_target_mask = property_writers(
         "fixed_tendon_offset",
         "target",
         items="fixed_tendon",
-        form="index",
-        scalar=False,
-        hook="_set_tendon_target",
-        doc="Set the wanted lengths [m] of fixed tendons; they go with the next ``write_data_to_sim``.",
-    )
-    set_fixed_tendon_position_target_mask = property_writer(
-        "fixed_tendon_offset",
-        "target",
-        items="fixed_tendon",
-        form="mask",
         scalar=False,
         hook="_set_tendon_target",
         doc="Set the wanted lengths [m] of fixed tendons; they go with the next ``write_data_to_sim``.",

@@ -9,8 +9,9 @@ import warp as wp
 
 from tensorphys_assets._kernels.motion import unit_directions
 from tensorphys_assets._kernels.rows import take_items
-from tensorphys_assets.buffers import AssetData, Quantity, Slot
+from tensorphys_assets.buffers import AssetData, Slot
 from tensorphys_assets.dtypes import DTYPES, as_numbers, element_width, reinterpret
+from tensorphys_assets.members import Quantity
 from tensorphys_assets.ordering import ArticulationNameMap
 
 __all__ = ["EngineAccess", "ViewData"]

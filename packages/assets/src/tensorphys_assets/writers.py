@@ -10,7 +10,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
-__all__ = ["deprecated_writer", "name_writers", "object_writer", "property_writer", "state_writer"]
+__all__ = [
+    "deprecated_writer",
+    "name_writers",
+    "object_writer",
+    "property_writer",
+    "property_writers",
+    "state_writer",
+    "state_writers",
+]
 
 Form = Literal["index", "mask"]
 Method = Callable[..., Any]
@@ -113,6 +121,22 @@ def property_writer(
         getattr(self, hook)(quantity, numbers, values, items, what, **options)
 
     return _finish(write, signature, doc)
+
+
+def state_writers(quantity: str, payload: str, **options: Any) -> tuple[Method, Method]:
+    """Both forms of :func:`state_writer`: by ids, by masks."""
+    return (
+        state_writer(quantity, payload, form="index", **options),
+        state_writer(quantity, payload, form="mask", **options),
+    )
+
+
+def property_writers(quantity: str, payload: str, **options: Any) -> tuple[Method, Method]:
+    """Both forms of :func:`property_writer`: by ids, by masks."""
+    return (
+        property_writer(quantity, payload, form="index", **options),
+        property_writer(quantity, payload, form="mask", **options),
+    )
 
 
 def deprecated_writer(

@@ -10,8 +10,8 @@ import warp as wp
 
 from tensorphys_assets._kernels import actuators as kernels
 from tensorphys_assets._kernels.rows import take_items
-from tensorphys_assets.buffers import warn_deprecated
 from tensorphys_assets.errors import ConfigurationError
+from tensorphys_assets.members import warn_deprecated
 from tensorphys_assets.names import match_values
 from tensorphys_assets.proxy import ProxyArray
 from tensorphys_assets.selection import Choice
