@@ -11,8 +11,8 @@ import warp as wp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorphys_dynamics import Solver
-from tensorphys_dynamics.parallel import ParallelSweep
+from tensorphys_dynamics import ModelError, Solver
+from tensorphys_dynamics.parallel import Form, ParallelSweep
 from tensorphys_dynamics.testing import bodies_model, link_energy
 
 COLORS = 62
@@ -48,6 +48,13 @@ def contacts_between(pairs: np.ndarray, starts: list[int], device: str, **fields
 
 
 def colored(pairs: np.ndarray, count: int, device: str, copies: int = 1) -> tuple[ParallelSweep, np.ndarray]:
+    """The same as `solver_of`, of its sweep."""
+    solver, color = solver_of(pairs, count, device, copies)
+    assert solver.parallel is not None
+    return solver.parallel, color
+
+
+def solver_of(pairs: np.ndarray, count: int, device: str, copies: int = 1) -> tuple[Solver, np.ndarray]:
     """Colour of each contact of `copies` environments with equal pairs among `count` bodies."""
     model, state, control = bodies_model(
         np.ones(count), np.tile(np.eye(3), (count, 1, 1)), device, copies=copies
@@ -68,7 +75,7 @@ def colored(pairs: np.ndarray, count: int, device: str, copies: int = 1) -> tupl
         assert (color[first] == -1).all() and (np.diff(first) > 0).all()
         color[first] = c
     assert start[0] == 0
-    return sweep, color
+    return solver, color
 
 
 @st.composite
@@ -119,6 +126,57 @@ def test_a_body_with_more_neighbours_than_colors(device: str) -> None:
     sweep, color = colored(pairs, count, device)
     assert sweep.manifolds.totals.numpy()[2] == 100 - COLORS
     assert (color[100:] < COLORS).all()
+
+
+@given(graph=graphs())
+def test_manifolds_know_how_many_come_before_them_at_their_bodies(
+    device: str, graph: tuple[np.ndarray, int]
+) -> None:
+    check_turns(*graph, device)
+
+
+def test_turns_where_colors_do_not_suffice(device: str) -> None:
+    plate = np.array([(0, i) for i in range(1, 90)] + [(i, -1) for i in range(1, 90)])
+    check_turns(plate, 90, device)
+
+
+def check_turns(pairs: np.ndarray, count: int, device: str) -> None:
+    """Bodies at rest that touch: all take part, and at each body they are numbered in the order of a pass."""
+    solver, color = solver_of(pairs, count, device)
+    sweep = solver.parallel
+    assert sweep is not None
+    sweep.select(solver._scratch, solver._rows, [solver.time_step, solver.substeps])
+    total = int(sweep.manifolds.totals.numpy()[3])
+    assert total == leaders(pairs).sum()
+    slots, turns = sweep._heads.slots.numpy()[:total], sweep._heads.turns.numpy()[:total]
+    assert (np.diff(color[slots[:, 0]]) >= 0).all()
+    before = np.zeros(count, int)
+    for head, turn in zip(slots, turns, strict=True):
+        for node, rank in zip(head[2:], turn[:2], strict=True):
+            if node >= 0:
+                assert rank == before[node]
+                before[node] += 1
+
+
+def test_what_no_substep_reaches_is_left_out_until_it_does(device: str) -> None:
+    """Pairs of cubes 5 cm above the ground and each other: they fall for 0.1 s before anything takes part."""
+    solver, (_, state) = stacks(20, device, drop=0.05)
+    assert solver.parallel is not None
+    parts = []
+    for _ in range(60):
+        solver.step()
+        parts.append(int(solver.parallel.manifolds.totals.numpy()[3]))
+        left_out = solver._rows.left_out.numpy()
+        assert (solver._rows.impulse.numpy()[left_out == 1] == 0.0).all()
+        assert (solver._rows.separation.numpy() > -1e-3).all()
+    assert parts[:5] == [0] * 5 and parts[-1] == 40
+    assert np.abs(state.link_velocity.numpy()).max() < 1e-3
+
+
+def test_manifolds_that_wait_for_each_other_need_cuda() -> None:
+    solver, (model, state) = stacks(2, "cpu")
+    with pytest.raises(ModelError, match="needs a CUDA device"):
+        ParallelSweep(model, state, solver._contact, solver.joints, np.ones(1, np.int32), form="flow")
 
 
 def stacks(count: int, device: str, *, drop: float = 0.0) -> tuple[Solver, Any]:
@@ -179,17 +237,16 @@ def test_colors_launched_alone_give_what_one_launch_gives(device: str) -> None:
 
 
 def test_seats_of_a_launch_do_not_matter(device: str) -> None:
-    """One launch over all colours gives the same bits for any number of blocks, and what a launch a colour gives to rounding."""
-    if device == "cpu":
-        counts: tuple[int | None, ...] = (None, None)
-    else:
-        counts = (1, 2, 7, 64, None)
+    """Barriers and waiting give the same bits for any number of blocks, and what a launch a colour gives to rounding."""
+    kinds: list[tuple[Form, int | None]] = [("grid", None), ("grid", None)]
+    if device != "cpu":
+        kinds = [(form, blocks) for form in ("grid", "flow") for blocks in (1, 2, 7, 64, None)]
     results = []
-    for blocks in counts:
+    for form, blocks in kinds:
         solver, (model, state) = stacks(40, device, drop=0.01)
         large = np.ones(1, np.int32)
         solver.parallel = ParallelSweep(
-            model, state, solver._contact, solver.joints, large, form="grid", blocks=blocks
+            model, state, solver._contact, solver.joints, large, form=form, blocks=blocks
         )
         for _ in range(20):
             solver.step()
