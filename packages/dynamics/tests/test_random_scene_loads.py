@@ -69,7 +69,7 @@ def contact_forces(solver, contacts, links):
 
 @pytest.mark.parametrize("path", ["generic", "fused"])
 @given(seed=SEEDS)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=20)
 def test_forces_on_any_tree_add_up(device, path, seed):
     """A tree that is thrown onto the ground, driven, rubbed and pushed."""
     rng = np.random.default_rng(seed)
@@ -150,7 +150,7 @@ def two_trees(seed, device):
 
 
 @given(seed=SEEDS)
-@settings(deadline=None)
+@settings(deadline=None, max_examples=20)
 def test_forces_on_jointed_trees_add_up(device, seed):
     """Two trees on a spherical joint with a tendon between them, mimic joints and fixed tendons inside, on the ground."""
     rng = np.random.default_rng(seed)
