@@ -22,18 +22,15 @@ pytest.importorskip("coal")
 pytestmark = pytest.mark.peers
 
 COUNT = 5
-CELLS = [
-    (surface, regime)
-    for surface in MESH_SHAPES
-    for regime in MESH_REGIMES
-    if surface == ShapeType.HEIGHT_FIELD or regime not in ("sunk", "deep")
-]
+LARGE = 80
+CELLS = [(surface, regime) for surface in MESH_SHAPES for regime in MESH_REGIMES]
 
 
 @pytest.mark.parametrize(("surface", "regime"), CELLS, ids=lambda x: getattr(x, "name", x))
 @pytest.mark.parametrize("kind", CONVEX_SHAPES, ids=lambda k: k.name)
 def test_depth_and_normal(kind: ShapeType, surface: ShapeType, regime: str, device: str) -> None:
-    """Errors in what is allowed: apart from rough surfaces, and sunk into a flat field across its edges."""
+    """Errors in what is allowed: apart from rough surfaces, sunk into closed meshes, and into a flat field across its
+    edges."""
     found, _deeper = mesh_errors(random_mesh_pairs(kind, surface, regime, COUNT), device)
     assert found.missed == 0
     assert found.count >= COUNT - 1
@@ -41,10 +38,21 @@ def test_depth_and_normal(kind: ShapeType, surface: ShapeType, regime: str, devi
     assert found.normal < 1.0
 
 
+@pytest.mark.parametrize("regime", ["apart", "touching"])
 @pytest.mark.parametrize("kind", CONVEX_SHAPES, ids=lambda k: k.name)
-def test_sunk_into_a_closed_mesh(kind: ShapeType, device: str) -> None:
+def test_meshes_of_many_corners(kind: ShapeType, regime: str, device: str) -> None:
+    """The same where the triangles of a closed mesh are looked at, and not its hull."""
+    scene = random_mesh_pairs(kind, ShapeType.TRIANGLE_MESH, regime, 3, corners=LARGE)
+    found, _deeper = mesh_errors(scene, device)
+    assert found.missed == 0
+    assert found.depth < 1.0
+    assert found.normal < 1.0
+
+
+@pytest.mark.parametrize("kind", CONVEX_SHAPES, ids=lambda k: k.name)
+def test_sunk_into_a_mesh_of_many_corners(kind: ShapeType, device: str) -> None:
     """As deep as in the hull of the mesh; where several faces are near the least way out, one of them may tell more."""
-    scene = random_mesh_pairs(kind, ShapeType.TRIANGLE_MESH, "sunk", 16)
+    scene = random_mesh_pairs(kind, ShapeType.TRIANGLE_MESH, "sunk", 16, corners=LARGE)
     found, deeper = mesh_errors(scene, device)
     assert found.missed == 0
     assert found.count == 16
@@ -52,7 +60,7 @@ def test_sunk_into_a_closed_mesh(kind: ShapeType, device: str) -> None:
     # At most 0.2 % of the smaller shape, and never less deep than it is.
     assert deeper.max() < (1.0 if kind == ShapeType.SPHERE else 20.0)
     assert deeper.min() > -1.0
-    assert (np.abs(deeper) > 1.0).sum() <= 1
+    assert (np.abs(deeper) > 1.0).sum() <= 2
 
 
 def test_truth_of_a_triangle() -> None:

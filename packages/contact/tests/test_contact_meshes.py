@@ -14,7 +14,8 @@ from tensorphys_contact import ShapeType
 EYE = (0.0, 0.0, 0.0, 1.0)
 CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 SQUARES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-CUBE = tc.cook_mesh(CORNERS, [t for a, b, c, d in SQUARES for t in ((a, b, c), (a, c, d))])
+CUBE_TRIANGLES = np.array([t for a, b, c, d in SQUARES for t in ((a, b, c), (a, c, d))])
+CUBE = tc.cook_mesh(CORNERS, CUBE_TRIANGLES)
 HULL = tc.cook_hull(CORNERS * 0.2)
 SIZES = {
     1: (0.2, 0, 0),
@@ -201,3 +202,68 @@ def test_a_ball_in_a_valley_touches_both_sides(device: str) -> None:
 def test_behind_a_surface_is_no_contact(device: str) -> None:
     (found,) = contacts_on(floor(), 1, np.array([[0.1, 0.1, -0.3, *EYE]]), device)
     assert len(found["key"]) == 0
+
+
+def angular_block() -> tc.TriangleMesh:
+    """A closed block, L-shaped from above, with its top at z = 0."""
+    squares = [(0, 0), (1, 0), (0, 1)]
+    rim = [(0, 0), (1, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2), (0, 1)]
+    points, triangles = [], []
+
+    def quad(*corner: tuple[float, float, float]) -> None:
+        k = len(points)
+        points.extend(corner)
+        triangles.extend([(k, k + 1, k + 2), (k, k + 2, k + 3)])
+
+    for x, y in squares:
+        quad((x, y, 0), (x + 1, y, 0), (x + 1, y + 1, 0), (x, y + 1, 0))
+        quad((x, y + 1, -1), (x + 1, y + 1, -1), (x + 1, y, -1), (x, y, -1))
+    for a, b in zip(rim, rim[1:] + rim[:1], strict=True):
+        quad((*a, -1), (*b, -1), (*b, 0), (*a, 0))
+    return tc.cook_mesh(points, triangles)
+
+
+@pytest.mark.parametrize("kind", range(1, 8))
+def test_pressed_into_a_face_of_a_block_that_is_not_convex(device: str, kind: int) -> None:
+    """Wherever one face is by far the nearest way out, the depth is that of the lowest point under it."""
+    block = angular_block()
+    assert (block.neighbour >= 0).all()
+    rng = np.random.default_rng(kind)
+    count = 24
+    lowest = 0.3 if kind == 2 else 0.2
+    depth = rng.uniform(0.005, 0.06, count)
+    place = np.array([[0.55, 0.55], [1.4, 0.5], [0.5, 1.4]])[np.arange(count) % 3]
+    half = rng.uniform(0.0, np.pi, count)
+    poses = np.zeros((count, 7))
+    poses[:, :2] = place + rng.uniform(-0.1, 0.1, (count, 2))
+    poses[:, 2] = lowest - depth
+    poses[:, 5], poses[:, 6] = np.sin(half), np.cos(half)
+    for found, sunk in zip(contacts_on(block, kind, poses, device), depth, strict=True):
+        assert found["separation"].min() == pytest.approx(-sunk, abs=2e-6)
+        at = found["separation"].argmin()
+        np.testing.assert_allclose(found["normal"][at], [0.0, 0.0, 1.0], atol=1e-4)
+
+
+def test_which_meshes_are_hulls() -> None:
+    """Only closed convex ones, with few corners."""
+    from tensorphys_contact.hulls import hull_of_mesh
+
+    def of(mesh: tc.TriangleMesh) -> object:
+        return hull_of_mesh(mesh.vertices, mesh.triangles, mesh.neighbour)
+
+    assert of(CUBE) is not None
+    assert of(angular_block()) is None
+    assert of(tc.cook_mesh(CORNERS, CUBE_TRIANGLES[:-1])) is None
+    assert of(tc.cook_mesh(CORNERS, CUBE_TRIANGLES, flip=True)) is None
+    two = np.concatenate([CORNERS, CORNERS + [3.0, 0.0, 0.0]])
+    assert of(tc.cook_mesh(two, np.concatenate([CUBE_TRIANGLES, CUBE_TRIANGLES + 8]))) is None
+    angle = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    ends = np.concatenate([np.column_stack([ring, np.full(40, z)]) for z in (-1.0, 1.0)])
+    drum = [(0, k + 1, k) for k in range(1, 39)] + [(40, 40 + k, 41 + k) for k in range(1, 39)]
+    drum += [
+        t for k in range(40) for t in ((k, (k + 1) % 40, 40 + k), ((k + 1) % 40, 40 + (k + 1) % 40, 40 + k))
+    ]
+    many = tc.cook_mesh(ends, drum)
+    assert (many.neighbour >= 0).all()
+    assert of(many) is None

@@ -226,9 +226,9 @@ def scaled_surfaces(
 def hull_ranges(
     hull_index: npt.NDArray[np.int64], kind: npt.NDArray[np.int32], start: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]:
-    """Range of the hull of each shape in a pool; empty for other shapes."""
+    """Range of the hull of each shape in a pool, or of a convex mesh; empty for other shapes."""
     ranges = np.zeros((len(kind), 2), dtype=np.int32)
-    is_hull = kind == ShapeType.CONVEX_HULL
+    is_hull = np.isin(kind, (ShapeType.CONVEX_HULL, ShapeType.TRIANGLE_MESH)) & (hull_index >= 0)
     ranges[is_hull, 0] = start[hull_index[is_hull]]
     ranges[is_hull, 1] = start[hull_index[is_hull] + 1]
     return ranges

@@ -28,7 +28,7 @@ from ._columns import (
 from ._layout import lay_out_pairs, lay_out_search, put_layout
 from .contacts import PATCH_FIELDS
 from .errors import MeshError, ShapeError
-from .hulls import Hull, pool_hulls
+from .hulls import Hull, hull_of_mesh, pool_hulls
 from .meshes import TriangleMesh
 from .model import Materials, Model
 from .pair_search import PairSearch, make_broad_phase
@@ -164,7 +164,8 @@ def build_model(
     for shape in np.flatnonzero(mesh_index >= 0):
         center[shape], radius[shape] = meshes[mesh_index[shape]].center, meshes[mesh_index[shape]].radius
     bound_spheres(spheres_index, sphere_sets, size, center, radius, half)
-    pool = pool_hulls(hulls)
+    solid_index, solids = _with_mesh_hulls(kind, hull_index, hulls, mesh_index, meshes)
+    pool = pool_hulls(solids)
     spheres, sphere_ranges = pooled_spheres(spheres_index, sphere_sets, size)
     families = pair_families(sdf_limit=sdf_contact_limit, sphere_limit=sphere_contact_limit)
     if isinstance(pairs, PairSearch):
@@ -199,8 +200,8 @@ def build_model(
         shape_center=put(center.astype(np.float32), wp.vec3),
         shape_radius=put(radius.astype(np.float32), wp.float32),
         shape_half=put(half.astype(np.float32), wp.vec3),
-        shape_vertices=put(hull_ranges(hull_index, kind, pool.vertex_start), wp.vec2i),
-        shape_faces=put(hull_ranges(hull_index, kind, pool.face_start), wp.vec2i),
+        shape_vertices=put(hull_ranges(solid_index, kind, pool.vertex_start), wp.vec2i),
+        shape_faces=put(hull_ranges(solid_index, kind, pool.face_start), wp.vec2i),
         hull_vertex=put(pool.vertex, wp.vec3),
         shape_spheres=put(sphere_ranges, wp.vec2i),
         sphere=put(spheres.astype(np.float32), wp.vec4),
@@ -248,6 +249,25 @@ def build_model(
             room=layout.sampled_room,
         )
     return model
+
+
+def _with_mesh_hulls(
+    kind: npt.NDArray[np.int32],
+    hull_index: npt.NDArray[np.int64],
+    hulls: Sequence[Hull],
+    mesh_index: npt.NDArray[np.int64],
+    meshes: Sequence[TriangleMesh],
+) -> tuple[npt.NDArray[np.int64], list[Hull]]:
+    """Give the shapes of convex triangle meshes their hulls."""
+    index, pool = hull_index.copy(), list(hulls)
+    is_mesh = kind == ShapeType.TRIANGLE_MESH
+    for number in np.unique(mesh_index[is_mesh]).tolist():
+        mesh = meshes[number]
+        hull = hull_of_mesh(mesh.vertices, mesh.triangles, mesh.neighbour)
+        if hull is not None:
+            index[is_mesh & (mesh_index == number)] = len(pool)
+            pool.append(hull)
+    return index, pool
 
 
 def _put_meshes(index: npt.NDArray[np.int64], meshes: Sequence[TriangleMesh], put: Any) -> dict[str, Any]:

@@ -251,3 +251,40 @@ def _boundary_loop(triangles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         if len(loop) > len(following):
             raise HullError("the facets of a hull face do not close; the points are too irregular")
     return np.array(loop, dtype=np.int64)
+
+
+MOST_CORNERS, MOST_FACES, MOST_SIDES = 64, 255, 16
+"""What the narrow phase holds of a hull: corners, faces, and corners of a face."""
+
+MOST_TRIANGLES = 4096
+"""Triangles of a mesh that is looked at."""
+
+
+def hull_of_mesh(vertices: Float64Array, triangles: Int32Array, neighbour: Int32Array) -> Hull | None:
+    """The hull that a closed convex mesh is the surface of, or None for any other mesh.
+
+    Args:
+        vertices, triangles, neighbour: As of :class:`~tensorphys_contact.TriangleMesh`.
+
+    Returns:
+        None as well where the hull has more corners than the narrow phase holds.
+    """
+    if len(triangles) > MOST_TRIANGLES or len(vertices) < 4 or (neighbour < 0).any():
+        return None
+    middle = vertices.mean(axis=0)
+    a, b, c = (vertices[triangles[:, k]] - middle for k in range(3))
+    volume = float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
+    try:
+        hull = cook_hull(vertices, vertex_limit=len(vertices))
+    except HullError:
+        return None
+    sides = np.diff(hull.face_start)
+    if len(hull.vertices) > MOST_CORNERS or hull.face_count > MOST_FACES or sides.max() > MOST_SIDES:
+        return None
+    # Two bodies in one mesh, or one around itself, have another volume than their hull.
+    whole = 0.0
+    for k in range(hull.face_count):
+        corner = hull.vertices[hull.face(k)] - middle
+        spans = np.cross(corner[1:-1] - corner[0], corner[2:] - corner[0])
+        whole += float((spans @ corner[0]).sum()) / 6.0
+    return hull if abs(whole - volume) <= 1e-6 * whole else None

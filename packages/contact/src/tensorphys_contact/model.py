@@ -65,7 +65,7 @@ class Model:
         shape_radius: float [S], its radius, 0 for planes [length].
         shape_half: vec3 [S], half extents of the box about the shape in its frame, centred
             on ``shape_center`` [length].
-        shape_vertices: vec2i [S], first and end index into ``hull_vertex``.
+        shape_vertices: vec2i [S], first and end index into ``hull_vertex``; of hulls, and of closed convex meshes of few corners.
         shape_mesh: uint64 [S], Warp mesh of a triangle mesh, a height field or the surface of a signed
             distance field, scaled, else 0.
         shape_fold: int32 [S], first entry of that mesh in ``triangle_fold`` and ``triangle_neighbour``.

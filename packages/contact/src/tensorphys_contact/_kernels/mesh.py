@@ -3,17 +3,20 @@
 Each triangle near the shape is a flat convex shape of its own, see :mod:`.mesh_triangle`. Triangles that
 the shape crosses and would leave sideways are looked at last: what another contact pushes the shape
 out of needs none of its own.
+
+A closed convex mesh of few corners has its hull beside its triangles, and that alone counts: of all ways out
+of it the least is known, which single triangles do not tell.
 """
 
 import warp as wp
 
 from .convex import convex_of
-from .convex_pair import ON_OTHER, ROUNDING, WITNESS, separation_along
+from .convex_pair import ON_OTHER, ROUNDING, WITNESS, convex_manifold, separation_along
 from .gather import pair_rotation, relative_frame, spheres_apart, store_point
 from .mesh_cones import read_triangle
 from .mesh_points import ALIKE, keep_point, reduce_points, sort_by_name
-from .mesh_triangle import PATCH, SIDEWAYS, patch_point, triangle_points
-from .support import TRIANGLE, Convex, core_radius, support
+from .mesh_triangle import PATCH, SIDEWAYS, face_way, patch_point, triangle_points
+from .support import CONVEX_HULL, TRIANGLE, Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -74,6 +77,10 @@ def gather_points(
     depth = float(0.0)
     outward = bool(False)
     apart = bool(False)
+    last_height = float(-wp.inf)
+    last_way = wp.vec3()
+    last_at = wp.vec3()
+    last_triangle = int(0)
     count = int(0)
     known = int(0)
     again = bool(False)
@@ -123,6 +130,12 @@ def gather_points(
                 again = again or state == 2
                 if sweep == 0 and state > 0:
                     patch_name = wp.min(patch_name, point_name(triangle, PATCH_NAME))
+                    m, height, under = face_way(o, hull_vertex, r, t - base, corner)
+                    if height > last_height or (height == last_height and triangle < last_triangle):
+                        last_height = height
+                        last_way = m
+                        last_at = under + base
+                        last_triangle = triangle
                     if patch_count < PATCH:
                         patch_of[patch_count // 3] = triangle
                         for k in range(3):
@@ -156,6 +169,20 @@ def gather_points(
     if apart:
         p = wp.vec4(at[0] + t[0], at[1] + t[1], at[2] + t[2], depth)
         count = keep_point(count, p, way, patch_name, room, 0.0, point_out, normal_out, name_out)
+    if count == 0 and patch_count > 0 and last_height < limit:
+        # Every triangle left the contact to another one: the shape goes by the nearest of their faces.
+        p = wp.vec4(last_at[0], last_at[1], last_at[2], last_height)
+        count = keep_point(
+            count,
+            p,
+            last_way,
+            point_name(last_triangle, PATCH_NAME),
+            room,
+            0.0,
+            point_out,
+            normal_out,
+            name_out,
+        )
     return count
 
 
@@ -201,6 +228,49 @@ def drop_explained(
             name_out[total] = name_out[k]
             total += 1
     return total
+
+
+@wp.func
+def hull_points(
+    f: Convex,
+    o: Convex,
+    hull_vertex: wp.array[wp.vec3],
+    face_range: wp.array[wp.vec2i],
+    face_normal: wp.array[wp.vec3],
+    face_vertex: wp.array[wp.int32],
+    r: wp.mat33,
+    t: wp.vec3,
+    limit: float,
+    radius_f: float,
+    radius_o: float,
+    room: int,
+    point_out: wp.array[wp.vec4],
+    normal_out: wp.array[wp.vec3],
+    name_out: wp.array[wp.int32],
+) -> int:
+    """Points of a convex mesh, as those of its hull; their number."""
+    points, names, face, last = convex_manifold(
+        f,
+        o,
+        hull_vertex,
+        hull_vertex,
+        face_range,
+        face_normal,
+        face_vertex,
+        r,
+        t,
+        limit,
+        wp.min(radius_f, radius_o),
+        radius_f + radius_o,
+    )
+    count = int(0)
+    for k in range(4):
+        if names[k] >= 0 and count < room:
+            point_out[count] = wp.vec4(points[k, 0], points[k, 1], points[k, 2], points[k, 3])
+            normal_out[count] = wp.where(k == 3, last, face)
+            name_out[count] = names[k]
+            count += 1
+    return count
 
 
 @wp.kernel
@@ -256,29 +326,51 @@ def collide_meshes(
     normal = wp.zeros(shape=(64,), dtype=wp.vec3)
     name = wp.zeros(shape=(64,), dtype=wp.int32)
     band = 1.0e-4 * wp.min(radius, shape_radius[f])
-    count = gather_points(
-        shape_mesh[f],
-        shape_fold[f],
-        triangle_fold,
-        triangle_neighbour,
-        o,
-        hull_vertex,
-        face_range,
-        face_normal,
-        face_vertex,
-        r,
-        t,
-        limit,
-        radius,
-        room,
-        point,
-        normal,
-        name,
-    )
-    count = drop_explained(shape_mesh[f], o, hull_vertex, r, t, band, count, point, normal, name)
-    # The order in which triangles are met is that of the tree; names are not.
-    sort_by_name(count, point, normal, name)
-    count = reduce_points(count, room, band, point, normal, name)
+    count = int(0)
+    if shape_vertices[f][1] > shape_vertices[f][0]:
+        whole = convex_of(f, shape_type, shape_size, shape_vertices, shape_faces)
+        whole.kind = CONVEX_HULL
+        count = hull_points(
+            whole,
+            o,
+            hull_vertex,
+            face_range,
+            face_normal,
+            face_vertex,
+            r,
+            t,
+            limit,
+            shape_radius[f],
+            radius,
+            room,
+            point,
+            normal,
+            name,
+        )
+    else:
+        count = gather_points(
+            shape_mesh[f],
+            shape_fold[f],
+            triangle_fold,
+            triangle_neighbour,
+            o,
+            hull_vertex,
+            face_range,
+            face_normal,
+            face_vertex,
+            r,
+            t,
+            limit,
+            radius,
+            room,
+            point,
+            normal,
+            name,
+        )
+        count = drop_explained(shape_mesh[f], o, hull_vertex, r, t, band, count, point, normal, name)
+        # The order in which triangles are met is that of the tree; names are not.
+        sort_by_name(count, point, normal, name)
+        count = reduce_points(count, room, band, point, normal, name)
     q_f = pair_rotation(shape_body[f], body_pose, local_f)
     for k in range(count):
         at = wp.vec3(point[k][0], point[k][1], point[k][2])

@@ -168,6 +168,15 @@ def triangle_points(
     return points, names, normal, last, state
 
 
+@wp.func
+def face_way(o: Convex, vertex_o: wp.array[wp.vec3], r: wp.mat33, t: wp.vec3, corner: wp.array[wp.vec3]):
+    """Way of a shape out of a triangle through its face: normal, height (negative), and point under it."""
+    m = wp.normalize(wp.cross(corner[1], corner[2]))
+    low = t + r * support(o, vertex_o, -(wp.transpose(r) * m))
+    height = wp.dot(m, low) - core_radius(o)
+    return m, height, low - m * (core_radius(o) + height)
+
+
 @wp.func(inline=False)
 def patch_point(
     o: Convex,

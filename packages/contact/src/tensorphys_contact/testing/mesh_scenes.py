@@ -138,9 +138,9 @@ def _reach(solid: Solid) -> float:
     return 0.5 * diameter(solid)
 
 
-def _convex_mesh(rng: np.random.Generator, scale: float) -> TriangleMesh:
-    """A closed convex polyhedron of 36 triangles."""
-    d = rng.normal(size=(20, 3))
+def _convex_mesh(rng: np.random.Generator, scale: float, corners: int) -> TriangleMesh:
+    """A closed convex polyhedron."""
+    d = rng.normal(size=(corners, 3))
     points = scale * d / np.linalg.norm(d, axis=1, keepdims=True) * [1.0, 0.8, 0.6]
     points = points.astype(np.float32).astype(np.float64)
     hull = ConvexHull(points)
@@ -159,9 +159,11 @@ def _terrain(rng: np.random.Generator, scale: float, *, flat: bool) -> TriangleM
 
 
 def random_mesh_pairs(
-    kind: ShapeType, mesh_kind: ShapeType, regime: str, count: int, seed: int = 0
+    kind: ShapeType, mesh_kind: ShapeType, regime: str, count: int, seed: int = 0, corners: int = 20
 ) -> MeshScene:
     """Draw shapes near meshes: let down on them until they are as near as wanted, or sunk into them.
+
+    Closed meshes of up to 64 ``corners`` have a hull, and contacts of that; larger ones those of their triangles.
 
     Raises:
         ShapeError: an unknown regime.
@@ -179,7 +181,8 @@ def random_mesh_pairs(
     scale = np.where(small == 1, ratio, 1.0)
     closed = mesh_kind == ShapeType.TRIANGLE_MESH
     meshes = [
-        _convex_mesh(rng, s) if closed else _terrain(rng, s, flat=regime in _SUNK) for s in scale.tolist()
+        _convex_mesh(rng, s, corners) if closed else _terrain(rng, s, flat=regime in _SUNK)
+        for s in scale.tolist()
     ]
     hulls = [
         cook_hull(
