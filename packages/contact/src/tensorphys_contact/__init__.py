@@ -51,6 +51,7 @@ from .queries import (
     create_ray_hits,
     update_query_tree,
 )
+from .ranges import EnvironmentRange, collide_range, split_environments
 from .sdf_shapes import SdfGeometry, cook_sdf, sdf_of_field
 from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
 from .sphere_sets import SphereSet, cook_spheres, fill_spheres
@@ -79,6 +80,7 @@ __all__ = [
     "ContactError",
     "Contacts",
     "CookingCache",
+    "EnvironmentRange",
     "Hull",
     "HullError",
     "Materials",
@@ -117,6 +119,7 @@ __all__ = [
     "closest_points",
     "collide",
     "collide_points",
+    "collide_range",
     "cook_height_field",
     "cook_hull",
     "cook_mesh",
@@ -145,6 +148,7 @@ __all__ = [
     "sdf_of_field",
     "settle_overflow",
     "simplify",
+    "split_environments",
     "sweep_shapes",
     "update_query_tree",
 ]

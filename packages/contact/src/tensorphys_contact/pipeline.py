@@ -72,45 +72,14 @@ def collide(
     _check(model, body_pose, contacts, margin)
     extra = model.no_margin if margin is None else margin
     manifolds = contacts.manifolds
-    wp.launch(
-        gather.bound_shapes,
-        dim=len(model.row_shape),
-        inputs=[
-            model.row_shape,
-            model.row_environment,
-            model.shape_type,
-            model.shape_body,
-            model.shape_center,
-            model.shape_radius,
-            model.local_pose,
-            model.contact_offset,
-            extra,
-            body_pose,
-        ],
-        outputs=[manifolds.bound],
-        device=model.device,
-    )
+    bound_rows(model, manifolds, extra, body_pose, 0, len(model.row_shape))
     if model.search is not None:
         find_pairs(model, model.search, body_pose, extra, contacts)
     for family, members in model.family_pairs.items():
         if family == PairFamily.SAMPLED and model.sampled is not None:
             collide_sampled(model, model.sampled, members, manifolds, extra, body_pose)
             continue
-        kernel, names = _FAMILIES[family]
-        wp.launch(
-            kernel,
-            dim=len(members),
-            inputs=[
-                members,
-                manifolds.bound,
-                *_pair_inputs(model),
-                extra,
-                body_pose,
-                *(getattr(model, name) for name in names),
-            ],
-            outputs=_manifold_outputs(manifolds),
-            device=model.device,
-        )
+        collide_family(model, manifolds, family, members, extra, body_pose)
     if swept is not None:
         sweep_pairs(model, swept, body_pose, contacts)
     _write(model, contacts, at_once=swept is None and not model.device.is_cuda and model.chunk_pair is None)
@@ -118,31 +87,93 @@ def collide(
         fit_swept(model, swept, body_pose, contacts)
 
 
+def bound_rows(
+    model: Model, manifolds: Manifolds, extra: wp.array, body_pose: wp.array, first: int, end: int
+) -> None:
+    """Bound the shapes of some rows of ``local_pose``."""
+    wp.launch(
+        gather.bound_shapes,
+        dim=end - first,
+        inputs=[
+            model.row_shape[first:end],
+            model.row_environment[first:end],
+            model.shape_type,
+            model.shape_body,
+            model.shape_center,
+            model.shape_radius,
+            model.local_pose[first:end],
+            model.contact_offset,
+            extra,
+            body_pose,
+        ],
+        outputs=[manifolds.bound[first:end]],
+        device=model.device,
+    )
+
+
+def collide_family(
+    model: Model,
+    manifolds: Manifolds,
+    family: PairFamily,
+    members: wp.array,
+    extra: wp.array,
+    body_pose: wp.array,
+) -> None:
+    """Fill the manifolds of some pairs of one family, which is none of samples."""
+    kernel, names = _FAMILIES[family]
+    wp.launch(
+        kernel,
+        dim=len(members),
+        inputs=[
+            members,
+            manifolds.bound,
+            *_pair_inputs(model),
+            extra,
+            body_pose,
+            *(getattr(model, name) for name in names),
+        ],
+        outputs=_manifold_outputs(manifolds),
+        device=model.device,
+    )
+
+
+def write_range(model: Model, contacts: Contacts, first: int, end: int) -> None:
+    """From manifolds to contacts for environments from one to the one before another, of few pairs each."""
+    totals = (contacts.count, contacts.required, contacts.overflow)
+    wp.launch(
+        compaction.write_environments,
+        dim=end - first,
+        inputs=[
+            model.pair_start[first : end + 1],
+            contacts.slot_start[first : end + 1],
+            *_write_inputs(model, contacts),
+        ],
+        outputs=[_filled(compaction.Slots, contacts), *(total[first:end] for total in totals)],
+        device=model.device,
+    )
+
+
 def _write(model: Model, contacts: Contacts, *, at_once: bool) -> None:
     """From manifolds to contacts; ``at_once`` without targets of their points, which swept pairs need."""
-    inputs = [
-        _filled(compaction.Pairs, model),
-        _filled(compaction.Points, contacts.manifolds),
-        _filled(compaction.Surfaces, model),
-    ]
-    slots = _filled(compaction.Slots, contacts)
     if at_once:
-        wp.launch(
-            compaction.write_environments,
-            dim=model.environment_count,
-            inputs=[model.pair_start, contacts.slot_start, *inputs],
-            outputs=[slots, contacts.count, contacts.required, contacts.overflow],
-            device=model.device,
-        )
+        write_range(model, contacts, 0, model.environment_count)
         return
     _assign_targets(model, contacts)
     wp.launch(
         compaction.write_contacts,
         dim=model.pair_count,
-        inputs=inputs,
-        outputs=[slots],
+        inputs=_write_inputs(model, contacts),
+        outputs=[_filled(compaction.Slots, contacts)],
         device=model.device,
     )
+
+
+def _write_inputs(model: Model, contacts: Contacts) -> list[Any]:
+    return [
+        _filled(compaction.Pairs, model),
+        _filled(compaction.Points, contacts.manifolds),
+        _filled(compaction.Surfaces, model),
+    ]
 
 
 def _filled(struct: Any, owner: Any) -> Any:

@@ -118,15 +118,21 @@ class FusedStep:
         self._contact, self._rows, self._trail = contact, rows, trail
 
     def launch(
-        self, time_step: wp.array, bounce_threshold: wp.array, substeps: int, velocity_passes: int
+        self,
+        time_step: wp.array,
+        bounce_threshold: wp.array,
+        substeps: int,
+        velocity_passes: int,
+        first: int = 0,
+        end: int | None = None,
     ) -> None:
-        """Launch the kernel."""
+        """Launch the kernel for environments from one to the one before another, by default for all."""
         inputs = [self._table, self._model.data, self._contact, time_step, bounce_threshold]
-        inputs += [substeps, velocity_passes, self._spill_stride]
+        inputs += [substeps, velocity_passes, self._spill_stride, first]
         outputs = [self._state.data, self._control.data, self._rows, self._trail, self._spill]
         # a group never leaves its warp: blocks of one warp let a multiprocessor take as many as its memory holds
         block = {"block_dim": 32} if self._device.is_cuda else {}
-        threads = self._count * self.size_class.lanes
+        threads = ((self._count if end is None else end) - first) * self.size_class.lanes
         wp.launch(self.kernel, dim=threads, inputs=inputs, outputs=outputs, device=self._device, **block)
 
     def hold(self, rows: wp.array, time_step: wp.array, substeps: int, result: wp.array) -> None:

@@ -6,6 +6,7 @@ import logging
 import math
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +16,6 @@ import warp as wp
 import tensorphys_contact
 from tensorphys_contact import Contacts
 from tensorphys_dynamics import Control, LinkEnds, Solver, State, StepLoads
-from tensorphys_engine._kernels.margins import motion_margin
-from tensorphys_engine._kernels.offsets import reaching_offsets
 from tensorphys_engine.articulation_info import ArticulationInfo
 from tensorphys_engine.bodies import note_moved_links
 from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
@@ -36,6 +35,7 @@ from tensorphys_engine.errors import ContactOverflowError, ContactOverflowWarnin
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.interventions import Interventions
 from tensorphys_engine.joint_events import JointEvents
+from tensorphys_engine.margins import MotionMargins
 from tensorphys_engine.name_tree import SceneTree
 from tensorphys_engine.particles import scene_particles
 from tensorphys_engine.saved_state import (
@@ -48,6 +48,7 @@ from tensorphys_engine.saved_state import (
 )
 from tensorphys_engine.sleeping import sleep_of_scene
 from tensorphys_engine.soft_scene import has_deformables, scene_soft
+from tensorphys_engine.threads import ThreadedStep, range_bounds, usable_threads
 from tensorphys_scene import Scene
 
 OnOverflow = Literal["grow", "raise", "warn"]
@@ -112,6 +113,7 @@ class Simulation(Interventions):
         contact_budget: int | None = 2**30,
         use_graph: bool = True,
         sleeping: bool | None = None,
+        threads: int | None = None,
     ) -> None:
         """Build a scene.
 
@@ -131,6 +133,8 @@ class Simulation(Interventions):
             use_graph: Whether steps replay a recorded graph; without it each step launches its kernels.
             sleeping: Whether bodies may fall asleep, by their authored thresholds; default in scenes of one world, as
                 authored. Where several environments are to be equal, a body that sleeps is as good as one at rest.
+            threads: Threads that share the environments of a recorded step on the CPU; default as many as the process may
+                run. Results do not depend on it. Scenes that take the generic path, or that are coupled, run on one.
 
         Raises:
             BuildError: If the scene contradicts itself.
@@ -167,12 +171,9 @@ class Simulation(Interventions):
         self._path: Literal["auto", "generic"] = "generic" if is_coupled else "auto"
         contacts = allocate_contacts(self.contact_model, self.model.max_chain, contact_budget)
         self._use_contacts(contacts, built.bounce_threshold)
-        self._environment_link = built.environment_link
-        self._link_radius = built.link_radius
-        self._large, self._has_large = built.large, built.has_large
-        self._margin = wp.zeros(scene.environments.count, dtype=wp.float32, device=self.device)
+        self._margins = MotionMargins(built, self.state, self.contact_offset)
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
-        self._use_graph = use_graph
+        self._use_graph, self._threads = use_graph, threads or usable_threads()
         self._write_initial(built)
         self.particles = scene_particles(built, self.state.link_pose)
         if self.particles is not None:
@@ -355,7 +356,10 @@ class Simulation(Interventions):
             return
         if self._graph is None:
             self.record()
-        wp.capture_launch(self._graph)
+        if isinstance(self._graph, ThreadedStep):
+            self._graph.run()
+        else:
+            wp.capture_launch(self._graph)
 
     def record(self) -> None:
         """Compile all kernels of a step and record its graph, so that the first step is as fast as the others."""
@@ -372,6 +376,10 @@ class Simulation(Interventions):
         else:
             with wp.ScopedCapture(device=self.device) as capture:
                 self._launch_step()
+            threaded = self._threaded()
+            if threaded is not None:
+                self._graph = threaded
+                return
         self._graph = capture.graph
 
     def _launch_step(self) -> None:
@@ -379,22 +387,9 @@ class Simulation(Interventions):
             wp.copy(self._start[name], array)
         self._constant_loads.begin_step()
         aimed = self.solver.aim()
-        wp.launch(
-            motion_margin,
-            dim=self.environment_count,
-            inputs=[
-                self._large,
-                self._environment_link,
-                self._link_radius,
-                self.state.link_velocity,
-                self.model.gravity,
-                self.solver.time_step,
-            ],
-            outputs=[self._margin],
-            device=self.device,
-        )
-        if self._has_large:
-            self._reach()
+        self._margins.launch(self.solver.time_step, 0, self.environment_count)
+        if self._margins.has_large:
+            self._margins.reach(self.solver.time_step)
         continuous = self._continuous
         if continuous is not None:
             continuous.expect()
@@ -402,7 +397,7 @@ class Simulation(Interventions):
             self.contact_model,
             self.state.link_pose,
             self.contacts,
-            margin=self._margin,
+            margin=self._margins.margin,
             swept=None if continuous is None else continuous.swept,
         )
         self.loads.keep_start()
@@ -412,7 +407,7 @@ class Simulation(Interventions):
             continuous.hold(self.contacts)
         # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large.
         compaction = 2 if self.contact_model.chunk_pair is None else 4
-        collide = 1 + len(self.contact_model.family_pairs) + compaction + int(self._has_large)
+        collide = 1 + len(self.contact_model.family_pairs) + compaction + int(self._margins.has_large)
         # A search bounds, counts, clears, writes and assigns, the latter once more a family; its sort and scans come on top.
         if self.contact_model.search is not None:
             collide += 5 + len(self.contact_model.family_pairs)
@@ -421,25 +416,30 @@ class Simulation(Interventions):
         collide += self._constant_loads.launch_count
         self.launch_count = 2 + aimed + collide + self.solver.launch_count
 
-    def _reach(self) -> None:
-        """Add to the offsets of shapes in large environments what their bodies can cover in a step."""
-        wp.launch(
-            reaching_offsets,
-            dim=self.contact_offset.size,
-            inputs=[
-                self.contact_offset,
-                self.contact_model.shape_body,
-                self.contact_model.shape_environment,
-                self.model.link_disabled,
-                self._large,
-                self._link_radius,
-                self.state.link_velocity,
-                self.model.gravity,
-                self.solver.time_step,
-            ],
-            outputs=[self.contact_model.contact_offset],
-            device=self.device,
-        )
+    def _threaded(self) -> ThreadedStep | None:
+        """The step on several threads; None where environments are stepped together."""
+        bounds = range_bounds(self.environment_count, self._threads)
+        together = self._margins.has_large or self._coupled or self._continuous is not None
+        if len(bounds) < 3 or together or not self.solver.divides:
+            return None
+        ranges = tensorphys_contact.split_environments(self.contact_model, bounds)
+        if ranges is None:
+            return None
+        launches = [partial(self._launch_range, environments) for environments in ranges]
+        return ThreadedStep(self._launch_begin, launches, self._constant_loads.end_step, self.device)
+
+    def _launch_begin(self) -> None:
+        for name, array in self._stepped.items() if self._start else ():
+            wp.copy(self._start[name], array)
+        self._constant_loads.begin_step()
+        self.loads.keep_start()
+
+    def _launch_range(self, environments: tensorphys_contact.EnvironmentRange) -> None:
+        first, end = environments.first, environments.end
+        self._margins.launch(self.solver.time_step, first, end)
+        pose, margin = self.state.link_pose, self._margins.margin
+        tensorphys_contact.collide_range(self.contact_model, environments, pose, self.contacts, margin=margin)
+        self.solver.step_range(first, end)
 
     def _has_overflow(self) -> bool:
         view = self._overflow_view

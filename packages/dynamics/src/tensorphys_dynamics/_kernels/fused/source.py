@@ -370,6 +370,7 @@ def step_kernel(size: SizeClass) -> Any:
         substeps: wp.int32,
         relaxations: wp.int32,
         spill_stride: wp.int32,
+        first: wp.int32,
         # outputs
         s: StateData,
         c: ControlData,
@@ -379,7 +380,7 @@ def step_kernel(size: SizeClass) -> Any:
     ):
         thread = wp.tid()
         native(
-            thread // wp.static(size.lanes),
+            first + thread // wp.static(size.lanes),
             thread % wp.static(size.lanes),
             table,
             m,

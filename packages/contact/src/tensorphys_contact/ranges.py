@@ -1,0 +1,96 @@
+"""Contacts of some of the environments, so that several threads share the work of a step."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import warp as wp
+
+from .contacts import Contacts
+from .model import Model
+from .pipeline import bound_rows, collide_family, write_range
+from .shapes import PairFamily
+
+# Runs of rows of one range: the shapes of its environments, and those that it has of shared shapes.
+_MOST_RUNS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class EnvironmentRange:
+    """What :func:`collide_range` launches for some environments that follow one another.
+
+    Attributes:
+        first, end: First environment, and the one behind the last.
+        rows: First and end of each run of rows of ``local_pose``.
+        families: Pairs of each kernel.
+    """
+
+    first: int
+    end: int
+    rows: tuple[tuple[int, int], ...]
+    families: dict[PairFamily, wp.array]
+
+
+def split_environments(model: Model, bounds: list[int]) -> list[EnvironmentRange] | None:
+    """Ranges between environments.
+
+    Args:
+        model: Shapes and pairs.
+        bounds: First environment of each range, and the number of environments at the end.
+
+    Returns:
+        The ranges, or None where environments cannot be told apart: pairs are searched in one large world, compaction is
+        parallel inside of environments, there are samples, or rows are mixed.
+    """
+    if model.search is not None or model.chunk_pair is not None or PairFamily.SAMPLED in model.family_pairs:
+        return None
+    row_environment, pair_environment = model.row_environment.numpy(), model.pair_environment.numpy()
+    result = []
+    for first, end in zip(bounds, bounds[1:], strict=False):
+        held = np.flatnonzero((row_environment >= first) & (row_environment < end))
+        runs = np.split(held, np.flatnonzero(np.diff(held) > 1) + 1) if held.size else []
+        if len(runs) > _MOST_RUNS:
+            return None
+        families = {}
+        for family, members in model.family_pairs.items():
+            pairs = members.numpy()
+            inside = (pair_environment[pairs] >= first) & (pair_environment[pairs] < end)
+            if inside.any():
+                families[family] = wp.array(pairs[inside], dtype=wp.int32, device=model.device)
+        result.append(
+            EnvironmentRange(
+                first,
+                end,
+                tuple((int(run[0]), int(run[-1]) + 1) for run in runs),
+                families,
+            )
+        )
+    return result
+
+
+def collide_range(
+    model: Model,
+    environments: EnvironmentRange,
+    body_pose: wp.array[wp.transform],
+    contacts: Contacts,
+    *,
+    margin: wp.array[wp.float32] | None = None,
+) -> None:
+    """Find the contacts of some environments: to the bit those that :func:`collide` finds there.
+
+    Ranges that do not overlap may be launched from different threads at once.
+
+    Args:
+        model: Shapes and pairs.
+        environments: One of :func:`split_environments`.
+        body_pose: As for :func:`collide`, of all environments.
+        contacts: Those of these environments are overwritten.
+        margin: As for :func:`collide`, of all environments.
+    """
+    extra = model.no_margin if margin is None else margin
+    for first, end in environments.rows:
+        bound_rows(model, contacts.manifolds, extra, body_pose, first, end)
+    for family, members in environments.families.items():
+        collide_family(model, contacts.manifolds, family, members, extra, body_pose)
+    write_range(model, contacts, environments.first, environments.end)

@@ -1,0 +1,73 @@
+"""How far bodies may come nearer to each other within a step: margins of environments, offsets of shapes in large ones."""
+
+from __future__ import annotations
+
+import warp as wp
+
+from tensorphys_contact import Model as ContactModel
+from tensorphys_dynamics import Model, State
+from tensorphys_engine._kernels.margins import motion_margin
+from tensorphys_engine._kernels.offsets import reaching_offsets
+from tensorphys_engine.build import BuiltScene
+
+
+class MotionMargins:
+    """Works out margins before contacts are found.
+
+    Attributes:
+        margin: Margin of each environment [m], shape [environments].
+        has_large: Whether there are large environments, whose shapes have margins of their own.
+    """
+
+    def __init__(self, built: BuiltScene, state: State, contact_offset: wp.array) -> None:
+        """Keep what is read.
+
+        Args:
+            built: The scene.
+            state: State of the dynamics.
+            contact_offset: Contact offset that each shape was given.
+        """
+        self._model: Model = built.model
+        self._contact_model: ContactModel = built.contact_model
+        self._state, self._contact_offset = state, contact_offset
+        self._environment_link, self._link_radius = built.environment_link, built.link_radius
+        self._large, self.has_large = built.large, built.has_large
+        self._device = built.model.device
+        self.margin = wp.zeros(built.model.environment_count, dtype=wp.float32, device=self._device)
+
+    def launch(self, time_step: wp.array, first: int, end: int) -> None:
+        """Margins of environments from one to the one before another."""
+        wp.launch(
+            motion_margin,
+            dim=end - first,
+            inputs=[
+                self._large[first:end],
+                self._environment_link[first : end + 1],
+                self._link_radius,
+                self._state.link_velocity,
+                self._model.gravity[first:end],
+                time_step,
+            ],
+            outputs=[self.margin[first:end]],
+            device=self._device,
+        )
+
+    def reach(self, time_step: wp.array) -> None:
+        """Add to the offsets of shapes in large environments what their bodies can cover in a step."""
+        wp.launch(
+            reaching_offsets,
+            dim=self._contact_offset.size,
+            inputs=[
+                self._contact_offset,
+                self._contact_model.shape_body,
+                self._contact_model.shape_environment,
+                self._model.link_disabled,
+                self._large,
+                self._link_radius,
+                self._state.link_velocity,
+                self._model.gravity,
+                time_step,
+            ],
+            outputs=[self._contact_model.contact_offset],
+            device=self._device,
+        )
