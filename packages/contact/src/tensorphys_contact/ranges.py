@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import warp as wp
@@ -47,7 +48,7 @@ def split_environments(model: Model, bounds: list[int]) -> list[EnvironmentRange
         return None
     row_environment, pair_environment = model.row_environment.numpy(), model.pair_environment.numpy()
     result = []
-    for first, end in zip(bounds, bounds[1:], strict=False):
+    for first, end in itertools.pairwise(bounds):
         held = np.flatnonzero((row_environment >= first) & (row_environment < end))
         runs = np.split(held, np.flatnonzero(np.diff(held) > 1) + 1) if held.size else []
         if len(runs) > _MOST_RUNS:
