@@ -95,20 +95,25 @@ def bound_rows(
         gather.bound_shapes,
         dim=end - first,
         inputs=[
-            model.row_shape[first:end],
-            model.row_environment[first:end],
+            part(model.row_shape, first, end),
+            part(model.row_environment, first, end),
             model.shape_type,
             model.shape_body,
             model.shape_center,
             model.shape_radius,
-            model.local_pose[first:end],
+            part(model.local_pose, first, end),
             model.contact_offset,
             extra,
             body_pose,
         ],
-        outputs=[manifolds.bound[first:end]],
+        outputs=[part(manifolds.bound, first, end)],
         device=model.device,
     )
+
+
+def part(array: wp.array, first: int, end: int) -> wp.array:
+    """Rows of an array, sharing its memory; the array itself if these are all, as no array of Warp is cut to nothing."""
+    return array if first == 0 and end == len(array) else array[first:end]
 
 
 def collide_family(
