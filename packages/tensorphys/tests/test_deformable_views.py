@@ -363,6 +363,23 @@ def test_behaviours_99_112_friction(stages: SimpleNamespace, arrays: Any) -> Non
     np.testing.assert_allclose(left, 2.0 - 0.5 * (frictions + 0.1) * GRAVITY * 20 * DT, atol=0.05)
 
 
+def test_contact_views_report_what_deformables_do_to_bodies(stages: SimpleNamespace, arrays: Any) -> None:
+    """A soft cube of 8 kg rests on a box of 20 kg on the ground: the ground carries both, the box its own weight."""
+
+    def fill(author: Any, path: str) -> None:
+        author.solid(f"{path}/box", (0.0, 0.0, 2 * HALF), "cube", 4 * HALF, mass=20.0)
+        volume(author, path, 5 * HALF)
+
+    world = World(stages, arrays, fill, ground=True)
+    view = world.sim.create_rigid_contact_view("/envs/*/box", filter_patterns=["/World/Ground"])
+    world.step(90)
+    net = world.host(view.get_net_contact_forces(DT))
+    np.testing.assert_allclose(net, [[0.0, 0.0, 20.0 * GRAVITY]] * COUNT, atol=0.5)
+    # without the cube it would be what the ground gives, which carries both
+    ground = world.host(view.get_contact_force_matrix(DT))[:, 0, 2]
+    np.testing.assert_allclose(ground, 28.0 * GRAVITY, rtol=1e-2)
+
+
 def test_older_schema(stages: SimpleNamespace, arrays: Any) -> None:
     world = World(stages, arrays, old_volume, height=1.0)
     view = world.sim.create_soft_body_view("/envs/*/soft")

@@ -284,6 +284,7 @@ class SoftBodies:
         """Have all reports zero until the next step."""
         self.contact_force.zero_()
         self.attachment_force.zero_()
+        self.coupling.shape_impulse.zero_()
         self.rows.count.zero_()
 
 

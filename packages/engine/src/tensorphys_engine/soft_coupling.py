@@ -39,6 +39,7 @@ class SoftCoupling:
         link_impulse: Impulse of the deformables on each link in the last substep, [linear, angular about the centre of
             mass], spatial_vector [links].
         near: Surfaces near the nodes in the last substep.
+        shape_impulse: Normal impulse of the contacts of deformables on each shape in the last step, vec3 [shapes].
     """
 
     def __init__(
@@ -75,6 +76,9 @@ class SoftCoupling:
         links = max(model.link_count, 1)
         self._link_sums: Any = wp.zeros((links, 6), dtype=wp.int64, device=device)
         self._corner_sums: Any = wp.zeros((count, 3), dtype=wp.int64, device=device)
+        shapes = max(contact_model.shape_count, 1)
+        self._shape_sums: Any = wp.zeros((shapes, 3), dtype=wp.int64, device=device)
+        self.shape_impulse: Any = wp.zeros(shapes, dtype=wp.vec3, device=device)
         self._group: Any = wp.zeros(max(model.articulation_count, 1), dtype=wp.int32, device=device)
         self._by_node: Any = wp.zeros(count, dtype=wp.int32, device=device)
         self._by_body: Any = wp.zeros(soft.model.body_count, dtype=wp.int32, device=device)
@@ -139,6 +143,7 @@ class SoftCoupling:
         """Begin a step."""
         self.soft.contact_force.zero_()
         self.soft.attachment_force.zero_()
+        self.shape_impulse.zero_()
         self._launch(rows_kernels.split_step, 1, [time_step, self._substeps], [self._time])
         self._remaining = self._substeps
 
@@ -162,6 +167,11 @@ class SoftCoupling:
         self._push_ends()
         self.ends.sweep(sweep)
         fem.finish(soft.state, control)
+        self._launch(
+            sums_kernels.sum_shapes, soft.model.node_count, [self.rows.data, self._time], [self._shape_sums]
+        )
+        outputs = [self._shape_sums, self.shape_impulse]
+        self._launch(sums_kernels.take_shapes, self.shape_impulse.shape[0], [], outputs)
         self._launch(
             sums_kernels.keep_rows,
             soft.model.node_count,

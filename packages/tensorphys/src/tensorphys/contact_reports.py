@@ -185,6 +185,15 @@ class ContactReports:
         if getter == "net_contact_forces":
             out = self._buffer("net_force").warp
             program.add(gather.net_forces, self.sensor_count, [*common, tables, 0.0, out], timed=True)
+            soft = self._core.simulation.soft
+            if soft is not None:
+                device, numbers = self._core.device, self._numbers
+                shapes = [
+                    wp.array(values, dtype=wp.int32, device=device)
+                    for values in (numbers.sensor_start, numbers.sensor_shape)
+                ]
+                inputs = [*shapes, soft.coupling.shape_impulse, 0.0, out]
+                program.add(gather.add_soft_forces, self.sensor_count, inputs, timed=True)
         elif getter == "contact_force_matrix":
             out = self._buffer("matrix").warp
             program.add(gather.clear_matrix, (self.sensor_count, self.filter_count), [out])

@@ -27,12 +27,15 @@ class SensorNumbers:
         raw_tables: The same sensors with one column that takes every contact.
         owner_start: First owner of each environment, then of the shared ones, and the end, shape [environments + 2].
         shape_owner: Owner of each shape, -1 where nobody looks, shape [shapes].
+        sensor_start, sensor_shape: First of the shapes of each sensor and the end, and the shapes.
     """
 
     tables: Any
     raw_tables: Any
     owner_start: IntArray
     shape_owner: IntArray
+    sensor_start: IntArray
+    sensor_shape: IntArray
 
     @property
     def owner_count(self) -> int:
@@ -121,7 +124,33 @@ def number_sensors(catalog: Catalog, pairs: ContactPairs, shape_link: IntArray, 
         filter_object=upload(zeros),
         filter_column=upload(zeros),
     )
-    return SensorNumbers(tables, raw, owner_start, shape_owner)
+    shapes = _sensor_shapes(pairs, shape_link, collider)
+    return SensorNumbers(tables, raw, owner_start, shape_owner, *shapes)
+
+
+def _sensor_shapes(
+    pairs: ContactPairs, shape_link: IntArray, collider: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Start and shapes of each sensor, a body with all its shapes or a collider with its parts."""
+    is_body = pairs.sensor_link >= 0
+    parts = []
+    for named, wanted in (
+        (shape_link, np.where(is_body, pairs.sensor_link, -2)),
+        (collider, np.where(is_body, -2, collider[pairs.sensor_shape])),
+    ):
+        order = np.argsort(named, kind="stable")
+        first, last = (np.searchsorted(named[order], wanted, side) for side in ("left", "right"))
+        parts.append((order, first, last))
+    (by_link, *of_link), (by_collider, *of_collider) = parts
+    count = np.where(is_body, of_link[1] - of_link[0], of_collider[1] - of_collider[0])
+    start = np.concatenate(([0], np.cumsum(count))).astype(np.int32)
+    shapes = [
+        by_link[of_link[0][s] : of_link[1][s]]
+        if is_body[s]
+        else by_collider[of_collider[0][s] : of_collider[1][s]]
+        for s in range(len(is_body))
+    ]
+    return start, np.concatenate([*shapes, np.zeros(0, np.int64)]).astype(np.int32)
 
 
 def _tables(common: dict[str, Any], **values: Any) -> Any:

@@ -3,7 +3,7 @@
 import warp as wp
 
 from tensorphys_contact.impulse_sums import add_impulse, from_steps, to_steps
-from tensorphys_engine._kernels.soft_structs import ATTACHMENT_KEY, TRIANGLE, Links, Near, Rows
+from tensorphys_engine._kernels.soft_structs import ATTACHMENT_KEY, SURFACE_KEY, TRIANGLE, Links, Near, Rows
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -58,6 +58,40 @@ def take_corners(
         v[k] = from_steps(sums_inout[i, k])
         sums_inout[i, k] = wp.int64(0)
     force_out[i] = v
+
+
+@wp.kernel
+def sum_shapes(
+    rows: Rows,
+    time: wp.array[wp.float32],
+    # outputs
+    shape_inout: wp.array2d[wp.int64],
+):
+    """The opposite of the normal impulses of contacts, by shape."""
+    i = wp.tid()
+    for c in range(rows.count[i]):
+        shape = rows.key[i, c]
+        if shape < SURFACE_KEY:
+            n = rows.normal[i, c]
+            impulse = (-time[0] * wp.max(wp.dot(rows.force[i, c], n), 0.0)) * n
+            if wp.isfinite(wp.length_sq(impulse)):
+                for axis in range(3):
+                    wp.atomic_add(shape_inout, shape, axis, to_steps(impulse[axis]))
+
+
+@wp.kernel
+def take_shapes(
+    # outputs
+    sums_inout: wp.array2d[wp.int64],
+    impulse_inout: wp.array[wp.vec3],
+):
+    """Add the sums of a substep to what each shape got in the step; they begin anew."""
+    shape = wp.tid()
+    v = wp.vec3()
+    for k in range(3):
+        v[k] = from_steps(sums_inout[shape, k])
+        sums_inout[shape, k] = wp.int64(0)
+    impulse_inout[shape] = impulse_inout[shape] + v
 
 
 @wp.kernel

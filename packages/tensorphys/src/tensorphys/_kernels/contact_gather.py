@@ -142,6 +142,25 @@ def net_forces(
 
 
 @wp.kernel
+def add_soft_forces(
+    # inputs
+    sensor_start: wp.array[wp.int32],
+    sensor_shape: wp.array[wp.int32],
+    impulse: wp.array[wp.vec3],
+    inverse_dt: float,
+    # outputs
+    force_out: wp.array2d[wp.float32],
+):
+    """Add the normal forces of deformables; one thread a sensor."""
+    sensor = wp.tid()
+    total = wp.vec3()
+    for i in range(sensor_start[sensor], sensor_start[sensor + 1]):
+        total += impulse[sensor_shape[i]]
+    for axis in range(3):
+        force_out[sensor, axis] = force_out[sensor, axis] + total[axis] * inverse_dt
+
+
+@wp.kernel
 def clear_matrix(matrix_out: wp.array3d[wp.float32]):
     """One thread a cell."""
     sensor, column = wp.tid()
