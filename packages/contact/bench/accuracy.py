@@ -30,13 +30,16 @@ def main() -> None:
     options.add_argument("--device", default="cpu")
     options.add_argument("--regimes", nargs="*", default=list(REGIMES))
     options.add_argument("--surfaces", action="store_true")
+    options.add_argument("--with", dest="kind", default="", help="only rows with this shape")
     chosen = options.parse_args()
     if chosen.surfaces:
-        print_surfaces(chosen.count, chosen.seed, chosen.device)
+        print_surfaces(chosen.count, chosen.seed, chosen.device, chosen.kind)
         return
     print("| pair | " + " | ".join(chosen.regimes) + " |")
     print("|---" * (1 + len(chosen.regimes)) + "|")
     for kinds in itertools.combinations_with_replacement(CONVEX_SHAPES, 2):
+        if chosen.kind and chosen.kind.upper() not in [kind.name for kind in kinds]:
+            continue
         cells = []
         for regime in chosen.regimes:
             found = pair_errors(random_pairs(kinds, regime, chosen.count, chosen.seed), chosen.device)
@@ -47,11 +50,13 @@ def main() -> None:
         print(f"| {names} | " + " | ".join(cells) + " |", flush=True)
 
 
-def print_surfaces(count: int, seed: int, device: str) -> None:
+def print_surfaces(count: int, seed: int, device: str, only: str = "") -> None:
     """Print the table of convex shapes against surfaces."""
     print("| pair | " + " | ".join(MESH_REGIMES) + " |")
     print("|---" * (1 + len(MESH_REGIMES)) + "|")
     for surface, kind in itertools.product(MESH_SHAPES, CONVEX_SHAPES):
+        if only and only.upper() not in (surface.name, kind.name):
+            continue
         cells = []
         for regime in MESH_REGIMES:
             found, deeper = mesh_errors(random_mesh_pairs(kind, surface, regime, count, seed), device)
