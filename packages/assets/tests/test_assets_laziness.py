@@ -7,6 +7,8 @@ import pytest
 import warp as wp
 from asset_stages import Stage, arm_cfg, cube_cfg, here, host, make, pair_cfg, pair_stage
 
+import tensorphys_assets as ta
+
 pytestmark = pytest.mark.usefixtures("everywhere")
 
 
@@ -111,11 +113,18 @@ def test_writes_make_their_dependants_stale_and_nothing_else(writer, payload, sh
     assert [name for name in stale if data.is_fresh(name)] == []
 
 
+def passes(scene: ta.AssetScene, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each pass of kinematics from now on."""
+    count: list[int] = []
+    once = scene.simulation.one_refresh
+    work = once._work
+    monkeypatch.setattr(once, "_work", lambda: (count.append(1), work()))
+    return count
+
+
 def test_one_pass_of_kinematics_a_write_and_none_a_read(monkeypatch: pytest.MonkeyPatch) -> None:
     scene, arm = make(Stage(2).arms(fixed=False), arm_cfg())
-    count = []
-    refresh = scene.simulation.refresh
-    monkeypatch.setattr(scene.simulation, "refresh", lambda: (count.append(1), refresh()))
+    count = passes(scene, monkeypatch)
     arm.write_joint_velocity_to_sim_index(velocity=np.ones((2, 4), np.float32))
     assert len(count) == 1
     # Whichever reader comes first, it finds velocities that follow from the write.
@@ -123,6 +132,48 @@ def test_one_pass_of_kinematics_a_write_and_none_a_read(monkeypatch: pytest.Monk
     assert np.linalg.norm(host(arm.data.body_com_vel_w)) > 1e-3
     arm.data.body_link_vel_w, arm.data.body_com_pose_w, arm.data.body_link_pose_w  # noqa: B018
     assert len(count) == 1
+    arm.write_joint_state_to_sim_index(
+        position=np.full((2, 4), 0.3, np.float32), velocity=np.ones((2, 4), np.float32)
+    )
+    assert len(count) == 2
+
+
+def test_writes_in_one_block_share_a_pass_which_the_first_read_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    (scene, arm), (other, twin) = (make(Stage(2).arms(fixed=False), arm_cfg()) for _ in range(2))
+    count = passes(scene, monkeypatch)
+    pose = np.tile(np.array([1.0, 2.0, 3.0, 0.0, 0.0, 0.6, 0.8], np.float32), (2, 1))
+    speed = np.arange(12, dtype=np.float32).reshape(2, 6)
+    joints = np.linspace(-0.5, 0.5, 8, dtype=np.float32).reshape(2, 4)
+
+    def write(asset: ta.Articulation) -> None:
+        asset.write_root_pose_to_sim_index(root_pose=pose)
+        asset.write_root_velocity_to_sim_index(root_velocity=speed)
+        asset.write_joint_state_to_sim_index(position=joints, velocity=2.0 * joints)
+
+    with scene.one_pass():
+        write(arm)
+        assert count == []
+        inside = host(arm.data.body_link_pose_w)
+        assert count == [1]
+        arm.data.body_com_vel_w  # noqa: B018
+        assert count == [1]
+    assert count == [1]
+    write(twin)
+    np.testing.assert_array_equal(inside, host(twin.data.body_link_pose_w))
+    with scene.one_pass():
+        write(arm)
+        with scene.one_pass():
+            arm.write_joint_position_to_sim_index(position=-joints)
+    assert count == [1, 1]
+    twin.write_joint_position_to_sim_index(position=-joints)
+    for name in ("body_link_pose_w", "body_com_vel_w", "joint_pos"):
+        np.testing.assert_array_equal(host(getattr(arm.data, name)), host(getattr(twin.data, name)))
+    for each in (scene, other):
+        each.step(3)
+    np.testing.assert_array_equal(host(arm.data.body_link_pose_w), host(twin.data.body_link_pose_w))
+    with scene.one_pass():
+        pass
+    assert count == [1, 1]
 
 
 def test_parts_share_the_memory_of_the_whole() -> None:

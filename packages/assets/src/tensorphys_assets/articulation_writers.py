@@ -172,8 +172,9 @@ class ArticulationWriters(TendonWriters, RootAsset):
     ) -> None:
         """Set joint positions and velocities; arguments as of the methods for one of them."""
         selectors = {"joint_ids": joint_ids, "env_ids": env_ids, "skip_forward": skip_forward}
-        self.write_joint_position_to_sim_index(position=position, **selectors)
-        self.write_joint_velocity_to_sim_index(velocity=velocity, **selectors)
+        with self._scene.one_pass():
+            self.write_joint_position_to_sim_index(position=position, **selectors)
+            self.write_joint_velocity_to_sim_index(velocity=velocity, **selectors)
 
     def write_joint_state_to_sim_mask(
         self,
@@ -186,8 +187,9 @@ class ArticulationWriters(TendonWriters, RootAsset):
     ) -> None:
         """Set joint positions and velocities; arguments as of the methods for one of them."""
         selectors = {"joint_mask": joint_mask, "env_mask": env_mask, "skip_forward": skip_forward}
-        self.write_joint_position_to_sim_mask(position=position, **selectors)
-        self.write_joint_velocity_to_sim_mask(velocity=velocity, **selectors)
+        with self._scene.one_pass():
+            self.write_joint_position_to_sim_mask(position=position, **selectors)
+            self.write_joint_velocity_to_sim_mask(velocity=velocity, **selectors)
 
     def _write_state(
         self, quantity: str, value: Any, selectors: Mapping[str, Any], items: str, skip: bool, what: str

@@ -234,9 +234,10 @@ class BodyAsset(DataAsset):
         what = f"{type(self).__name__}: state of 13 numbers"
         numbers = payload_numbers(state, (rows.count, count, 13), self._device, what)
         shape = (rows.count,) if chosen is None else (rows.count, count)
-        for quantity, part in ((pose, numbers[:, :, :7]), (velocity, numbers[:, :, 7:])):
-            values = part.contiguous().reshape((*shape, part.shape[2]))
-            self._write_state(quantity, values, selectors, items, False, what)
+        with self._scene.one_pass():
+            for quantity, part in ((pose, numbers[:, :, :7]), (velocity, numbers[:, :, 7:])):
+                values = part.contiguous().reshape((*shape, part.shape[2]))
+                self._write_state(quantity, values, selectors, items, False, what)
 
 
 @name_writers

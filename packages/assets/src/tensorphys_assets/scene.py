@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import re
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +141,15 @@ class AssetScene:
             self._view.set_gravity(self._gravity)
         for member in self._members:
             member._initialize(self)
+
+    def one_pass(self) -> AbstractContextManager[Any]:
+        """``with scene.one_pass():`` several writes of poses, joints and velocities with one pass of kinematics.
+
+        It is made at the end, or before the first read of an asset's data inside. What is read inside past the assets, from
+        their views, may be that of before.
+        """
+        once: AbstractContextManager[Any] = self.simulation.one_refresh
+        return once
 
     def step(self, count: int = 1) -> None:
         """Write what is pending, simulate, and update all assets and sensors.

@@ -17,6 +17,13 @@ from tensorphys_assets.ordering import ArticulationNameMap
 __all__ = ["EngineAccess", "ViewData"]
 
 
+# What writers write. A writer that brings its own buffer up to date before it needs no pass for what others wrote: that has
+# not changed it.
+_WRITTEN = frozenset(
+    {"root_transforms", "root_velocities", "dof_positions", "dof_velocities", "transforms", "velocities"}
+)
+
+
 class EngineAccess:
     """What a data object asks of the simulation.
 
@@ -41,8 +48,14 @@ class EngineAccess:
         self._environments = wp.array(environments, dtype=wp.int32, device=self.device)
 
     def get(self, source: str) -> wp.array:
-        """Array of a getter of the view, filled anew."""
+        """Array of a getter of the view, filled anew, with what was written in it."""
+        if source not in _WRITTEN:
+            self.flush()
         return getattr(self.view, f"get_{source}")()
+
+    def flush(self) -> None:
+        """Make the pass of kinematics that writes in one block have left for now."""
+        self.simulation.one_refresh.flush()
 
     def gravity_direction(self, target: wp.array) -> None:
         """Direction of gravity of each row; zero where there is none."""
@@ -62,6 +75,16 @@ class ViewData(AssetData):
     def __init__(self, engine: EngineAccess, sizes: Mapping[str, int]) -> None:
         super().__init__(sizes, engine.device)
         self._engine = engine
+
+    def read(self, name: str) -> Any:
+        """Proxy of a member, brought up to date with all that was written."""
+        self._engine.flush()
+        return super().read(name)
+
+    def invalidate_all(self) -> None:
+        """Make everything stale, as after writing to the engine past this object."""
+        self._engine.flush()
+        super().invalidate_all()
 
     def _map(self, member: Quantity) -> ArticulationNameMap | None:
         return self._engine.maps.get(member.axes[1:2])

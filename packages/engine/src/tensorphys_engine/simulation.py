@@ -37,6 +37,7 @@ from tensorphys_engine.interventions import Interventions
 from tensorphys_engine.joint_events import JointEvents
 from tensorphys_engine.margins import MotionMargins
 from tensorphys_engine.name_tree import SceneTree
+from tensorphys_engine.one_pass import OnePass
 from tensorphys_engine.particles import scene_particles
 from tensorphys_engine.saved_state import (
     SavedState,
@@ -274,6 +275,7 @@ class Simulation(Interventions):
         ):
             if values.size:
                 array.assign(values)
+        self.one_refresh = OnePass(self.solver.update_kinematics)
         self.refresh()
 
     @property
@@ -334,6 +336,7 @@ class Simulation(Interventions):
                 raise StepError(f"dt must be a positive number of seconds, given {dt}")
             self._dt = float(dt)
             self.solver.time_step.fill_(self._dt)
+        self.one_refresh.flush()
         if self.device.is_capturing:
             self._launch_step()
         else:
@@ -489,8 +492,8 @@ class Simulation(Interventions):
         )
 
     def refresh(self) -> None:
-        """Derive link poses and velocities of the articulations marked in ``state.fresh``."""
-        self.solver.update_kinematics()
+        """Derive link poses and velocities of articulations marked in ``state.fresh``; in ``one_refresh`` at its end."""
+        self.one_refresh()
 
     @property
     def gravity(self) -> npt.NDArray[np.float32]:

@@ -237,7 +237,8 @@ class VectorEnvironment(_Base, metaclass=abc.ABCMeta):
         return low + (high - low) * numbers
 
     def _restart(self, mask: Tensor) -> None:
-        self.restart(mask)
+        with self.scene.one_pass():
+            self.restart(mask)
         self.episode_steps.masked_fill_(mask, 0)
         self.episode_return.masked_fill_(mask, 0.0)
         self.actions.masked_fill_(mask[:, None], 0.0)
