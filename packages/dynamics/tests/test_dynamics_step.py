@@ -153,7 +153,6 @@ def test_free_chain_keeps_its_momenta(device, path, tree, seed, bound):
         arm = tree.mass @ d.com / tree.mass.sum() - d.origin
         spins.append(p[3:] - np.cross(arm, p[:3]))
     momenta, spins = np.array(momenta), np.array(spins)
-    bound = 1e-5 if path == "generic" else bound
     for kept in (momenta[:, :3], momenta[:, 3:], spins):
         assert np.abs(kept - kept[0]).max() < bound * np.linalg.norm(kept[0])
 
