@@ -20,6 +20,8 @@ from .support import CONVEX_HULL, TRIANGLE, Convex, core_radius, support
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
+# Beside shapes this small, in radii of the mesh, rounded normals of large faces tell less than the triangles near by.
+SMALL = wp.constant(0.02)
 # Name of the contact of the triangles that a shape crosses, taken together.
 PATCH_NAME = wp.constant((1 << 26) + (1 << 25))
 
@@ -232,7 +234,7 @@ def drop_explained(
 
 @wp.func
 def hull_points(
-    f: Convex,
+    whole: Convex,
     o: Convex,
     hull_vertex: wp.array[wp.vec3],
     face_range: wp.array[wp.vec2i],
@@ -240,6 +242,8 @@ def hull_points(
     face_vertex: wp.array[wp.int32],
     r: wp.mat33,
     t: wp.vec3,
+    r_back: wp.mat33,
+    t_back: wp.vec3,
     limit: float,
     radius_f: float,
     radius_o: float,
@@ -248,17 +252,33 @@ def hull_points(
     normal_out: wp.array[wp.vec3],
     name_out: wp.array[wp.int32],
 ) -> int:
-    """Points of a convex mesh, as those of its hull; their number."""
+    """Points of a convex mesh, as those of its hull; their number.
+
+    Args:
+        r, t: Pose of o in the frame of the mesh.
+        r_back, t_back: Pose of the mesh in the frame of o, which is taken where o is the larger one: points of the larger
+            shape are rounded when they are turned.
+    """
+    f = whole
+    other = o
+    turn = r
+    move = t
+    back = radius_o > radius_f
+    if back:
+        f = o
+        other = whole
+        turn = r_back
+        move = t_back
     points, names, face, last = convex_manifold(
         f,
-        o,
+        other,
         hull_vertex,
         hull_vertex,
         face_range,
         face_normal,
         face_vertex,
-        r,
-        t,
+        turn,
+        move,
         limit,
         wp.min(radius_f, radius_o),
         radius_f + radius_o,
@@ -266,8 +286,13 @@ def hull_points(
     count = int(0)
     for k in range(4):
         if names[k] >= 0 and count < room:
-            point_out[count] = wp.vec4(points[k, 0], points[k, 1], points[k, 2], points[k, 3])
-            normal_out[count] = wp.where(k == 3, last, face)
+            p = wp.vec3(points[k, 0], points[k, 1], points[k, 2])
+            n = wp.where(k == 3, last, face)
+            if back:
+                p = r * (p + n * points[k, 3]) + t
+                n = -(r * n)
+            point_out[count] = wp.vec4(p[0], p[1], p[2], points[k, 3])
+            normal_out[count] = n
             name_out[count] = names[k]
             count += 1
     return count
@@ -327,9 +352,10 @@ def collide_meshes(
     name = wp.zeros(shape=(64,), dtype=wp.int32)
     band = 1.0e-4 * wp.min(radius, shape_radius[f])
     count = int(0)
-    if shape_vertices[f][1] > shape_vertices[f][0]:
+    if shape_vertices[f][1] > shape_vertices[f][0] and radius >= SMALL * shape_radius[f]:
         whole = convex_of(f, shape_type, shape_size, shape_vertices, shape_faces)
         whole.kind = CONVEX_HULL
+        r_back, t_back, _q = relative_frame(shape_body[item[1]], shape_body[f], local_o, local_f, body_pose)
         count = hull_points(
             whole,
             o,
@@ -339,6 +365,8 @@ def collide_meshes(
             face_vertex,
             r,
             t,
+            r_back,
+            t_back,
             limit,
             shape_radius[f],
             radius,
