@@ -6,7 +6,7 @@ import logging
 
 import numpy as np
 import pytest
-from asset_stages import Stage, arm_cfg, host, make
+from asset_stages import Stage, arm_cfg, host, make, to
 
 import tensorphys_assets as ta
 
@@ -227,3 +227,23 @@ def test_a_group_shows_what_holds_for_its_joints() -> None:
         np.testing.assert_allclose(host(getattr(group, name)), np.full((2, 2), value), rtol=1e-6)
     with pytest.warns(DeprecationWarning, match="use actuator_effort_limit"):
         assert group.effort_limit is group.actuator_effort_limit
+
+
+def test_gains_of_models_are_written_by_joint() -> None:
+    elbows = ta.IdealPDActuatorCfg(joint_names_expr=[".*_elbow"], stiffness=50.0, damping=1.0)
+    shoulders = ta.ImplicitActuatorCfg(joint_names_expr=[".*_shoulder"], stiffness=9.0, damping=3.0)
+    _, arm = build(elbows=elbows, shoulders=shoulders)
+    names = arm.joint_names
+    ids = [names.index("right_elbow"), names.index("left_shoulder")]
+    with pytest.warns(DeprecationWarning, match="write_actuator_stiffness_to_sim"):
+        arm.write_actuator_stiffness_to_sim(stiffness=to("warp", [[70.0, 11.0]]), env_ids=[1], joint_ids=ids)
+    with pytest.warns(DeprecationWarning, match="write_actuator_damping_to_sim"):
+        arm.write_actuator_damping_to_sim(damping=to("warp", [[7.0, 5.0]]), env_ids=[1], joint_ids=ids)
+    np.testing.assert_array_equal(host(arm.actuators["elbows"].stiffness), [[50, 50], [50, 70]])
+    np.testing.assert_array_equal(host(arm.actuators["elbows"].damping), [[1, 1], [1, 7]])
+    np.testing.assert_array_equal(host(arm.actuators["shoulders"].stiffness), [[9, 9], [11, 9]])
+    # Drives belong to the implicit group alone.
+    drives = arm.root_view.get_dof_stiffnesses().numpy()
+    np.testing.assert_array_equal(drives[1, ids], [0.0, 11.0])
+    np.testing.assert_array_equal(arm.root_view.get_dof_dampings().numpy()[1, ids], [0.0, 5.0])
+    np.testing.assert_array_equal(drives[0, ids], [0.0, 9.0])

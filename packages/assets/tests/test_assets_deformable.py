@@ -27,6 +27,10 @@ def test_what_it_is(softs: tuple[ta.AssetScene, ta.DeformableObject]) -> None:
     np.testing.assert_array_equal(host(soft.data.default_nodal_state_w), host(soft.data.nodal_state_w))
     assert (host(soft.data.nodal_kinematic_target)[..., 3] == 1.0).all()
     assert soft.is_initialized
+    materials = soft.material_physx_view
+    assert materials.count == 2
+    with pytest.warns(DeprecationWarning, match="use root_view"):
+        assert soft.root_physx_view is soft.root_view
 
 
 def test_free_fall(softs: tuple[ta.AssetScene, ta.DeformableObject]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from asset_stages import Stage, arm_cfg, cube_cfg, host, make, pair_cfg, pair_stage
+from pxr import UsdGeom, UsdPhysics
 
 import tensorphys_assets as ta
 
@@ -183,6 +184,19 @@ def test_orders_of_users_reach_the_engine_and_come_back() -> None:
 def test_orders_that_are_none_are_refused(order: object) -> None:
     with pytest.raises(ta.ConfigurationError, match="joint_ordering"):
         make(Stage(1).arms(), arm_cfg(joint_ordering=order))
+
+
+def test_shapes_are_counted_by_body_in_both_orders() -> None:
+    stage = Stage(2).arms()
+    for root in stage.paths("Robot"):
+        for path in (f"{root}/left_upper/a", f"{root}/left_upper/b", f"{root}/right_lower/a"):
+            UsdPhysics.CollisionAPI.Apply(UsdGeom.Sphere.Define(stage.usd, path).GetPrim())
+    _, arm = make(stage, arm_cfg(body_ordering="mjwarp"))
+    expected = {"base": 0, "left_upper": 2, "left_lower": 0, "right_upper": 0, "right_lower": 1}
+    assert arm.num_shapes_per_body == [expected[name] for name in arm.body_names]
+    assert arm.backend_num_shapes_per_body == [expected[name] for name in arm.backend_body_names]
+    with pytest.warns(DeprecationWarning, match="use root_view"):
+        assert arm.root_physx_view is arm.root_view
 
 
 def test_objects_of_a_collection_stand_by_instance() -> None:

@@ -17,7 +17,7 @@ from tensorphys_assets.articulation_writers import ArticulationWriters
 from tensorphys_assets.errors import ConfigurationError, PrimError
 from tensorphys_assets.lab import complete, lab_class
 from tensorphys_assets.names import match_values
-from tensorphys_assets.ordering import ArticulationNameMap, depth_first, make_order
+from tensorphys_assets.ordering import ArticulationNameMap, depth_first, make_order, map_ids
 from tensorphys_assets.scene import AssetScene
 from tensorphys_assets.selection import Axis, Choice
 from tensorphys_assets.view_data import EngineAccess
@@ -268,6 +268,22 @@ class Articulation(ArticulationWriters, _Lab):
         return list(self._meta.link_names)
 
     @property
+    def backend_num_shapes_per_body(self) -> list[int]:
+        """Shapes of each body of an instance, in the order of the engine; properties of shapes stand by body in it."""
+        self._require("backend_num_shapes_per_body")
+        catalog = self._view._core.catalog
+        first = int(catalog.link_start[self._view._backend.layout.articulations[0]])
+        starts = catalog.directory.link_shape_start[first : first + self.num_bodies + 1]
+        counts: list[int] = np.diff(starts).tolist()
+        return counts
+
+    @property
+    def num_shapes_per_body(self) -> list[int]:
+        """Shapes of each body of an instance, in the order of users."""
+        counts, order = self.backend_num_shapes_per_body, self.body_ordering
+        return counts if order is None else [counts[place] for place in order.user_to_backend_indices]
+
+    @property
     def joint_ordering(self) -> ArticulationNameMap | None:
         """Order of joints, ``None`` where it is that of the engine."""
         order: ArticulationNameMap | None = self.data.joint_ordering
@@ -285,7 +301,7 @@ class Articulation(ArticulationWriters, _Lab):
         Args:
             joint_ids: Places in the order of users.
         """
-        return _map_ids(self.joint_ordering, joint_ids)
+        return map_ids(self.joint_ordering, joint_ids)
 
     def map_body_ids_to_backend(self, body_ids: Sequence[int] | slice) -> Sequence[int] | slice:
         """Engine's places of bodies.
@@ -293,7 +309,7 @@ class Articulation(ArticulationWriters, _Lab):
         Args:
             body_ids: Places in the order of users.
         """
-        return _map_ids(self.body_ordering, body_ids)
+        return map_ids(self.body_ordering, body_ids)
 
     def find_joints(
         self,
@@ -379,11 +395,3 @@ class Articulation(ArticulationWriters, _Lab):
         if count:
             level = logging.WARNING if warn_limit_violation else logging.INFO
             _LOGGER.log(level, "%s: %d default positions were outside and are clamped", what, count)
-
-
-def _map_ids(order: ArticulationNameMap | None, ids: Sequence[int] | slice) -> Sequence[int] | slice:
-    if order is None:
-        return ids
-    if isinstance(ids, slice):
-        ids = range(len(order.user_to_backend_indices))[ids]
-    return [order.user_to_backend_indices[int(place)] for place in ids]

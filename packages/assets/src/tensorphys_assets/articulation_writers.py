@@ -6,8 +6,11 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import warp as wp
+
+from tensorphys_assets.members import warn_deprecated
 from tensorphys_assets.root_asset import RootAsset
-from tensorphys_assets.selection import plain_array
+from tensorphys_assets.selection import Axis, payload_numbers, plain_array
 from tensorphys_assets.tendon_writers import TendonWriters
 from tensorphys_assets.writers import (
     deprecated_writer,
@@ -201,6 +204,50 @@ class ArticulationWriters(TendonWriters, RootAsset):
             assert chosen is not None
             self._store(self._data.numbers("_previous_joint_vel"), value, rows, chosen, what)
             self._store(self._data.numbers("joint_acc"), 0.0, rows, chosen, what)
+
+    def write_actuator_stiffness_to_sim(self, *, stiffness: Any, env_ids: Any, joint_ids: Any) -> None:
+        """Deprecated; write ``actuators[name].stiffness``. Sets the stiffness of explicit models [N/m or N m/rad].
+
+        Args:
+            stiffness: Numbers, shape [env_ids, joint_ids].
+            env_ids: Instances.
+            joint_ids: Joints; those of implicit groups have their drives written.
+        """
+        self._write_gains("stiffness", stiffness, env_ids, joint_ids)
+
+    def write_actuator_damping_to_sim(self, *, damping: Any, env_ids: Any, joint_ids: Any) -> None:
+        """Deprecated; write ``actuators[name].damping``. Sets the damping of explicit models [N s/m or N m s/rad].
+
+        Args:
+            damping: Numbers, shape [env_ids, joint_ids].
+            env_ids: Instances.
+            joint_ids: Joints; those of implicit groups have their drives written.
+        """
+        self._write_gains("damping", damping, env_ids, joint_ids)
+
+    def _write_gains(self, gain: str, value: Any, env_ids: Any, joint_ids: Any) -> None:
+        writer = f"write_actuator_{gain}_to_sim"
+        warn_deprecated(self, writer, f"actuators[name].{gain}")
+        what = f"{type(self).__name__}.{writer}({gain})"
+        rows, joints = self._choose({"env_ids": env_ids, "joint_ids": joint_ids}, "joint")
+        assert joints is not None
+        self.assert_shape_and_dtype(value, (rows.count, joints.count), wp.float32, what)
+        chosen = joints.host().tolist()
+        given = payload_numbers(value, (rows.count, joints.count, 1), self._device, what)
+        for group in self.actuators.values():
+            places = [group.places.index(joint) for joint in chosen if joint in group.places]
+            columns = [column for column, joint in enumerate(chosen) if joint in group.places]
+            if not places:
+                continue
+            part = wp.array(given.numpy()[:, columns, 0], dtype=wp.float32, device=self._device)
+            target = getattr(group, gain).warp
+            items = Axis(group.num_joints, self._device, "joint").choose(places)
+            self._store(target.reshape((*target.shape, 1)), part, rows, items, what)
+            if group.is_implicit_model:
+                ids = [group.places[place] for place in places]
+                self._write_property(
+                    f"joint_{gain}", part, {"env_ids": env_ids, "joint_ids": ids}, "joint", what
+                )
 
     def _write_frictions(
         self,

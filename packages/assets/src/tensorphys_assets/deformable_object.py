@@ -65,6 +65,10 @@ class DeformableObject(DataAsset, _Lab):
             return lambda rows: setter(self._data.numbers(quantity).flatten(), rows.rows)
 
         self._pushes = {quantity: push(quantity, setter) for quantity, setter in setters.items()}
+        own = set(view.prim_paths)
+        materials = [body.material for body in scene.simulation.soft.bodies if body.path in own]
+        paths = list(dict.fromkeys(path for path in materials if path))
+        self._materials = scene.view.create_deformable_material_view(paths) if paths else None
         self._is_initialized = True
         wp.copy(self._data.array("default_nodal_state_w"), self._data.array("nodal_state_w"))
         self.update(0.0)
@@ -76,6 +80,12 @@ class DeformableObject(DataAsset, _Lab):
     def num_bodies(self) -> int:
         """Bodies of each instance: one."""
         return 1
+
+    @property
+    def material_physx_view(self) -> Any:
+        """View of the materials that are bound to the bodies, ``None`` where none is."""
+        self._require("material_physx_view")
+        return self._materials
 
     @property
     def root_physx_view(self) -> Any:

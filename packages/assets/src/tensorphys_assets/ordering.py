@@ -10,7 +10,7 @@ import warp as wp
 
 from tensorphys_assets.errors import ConfigurationError
 
-__all__ = ["ArticulationNameMap", "build_name_map", "depth_first", "make_order"]
+__all__ = ["ArticulationNameMap", "build_name_map", "depth_first", "make_order", "map_ids"]
 
 
 class ArticulationNameMap:
@@ -139,3 +139,17 @@ def make_order(
             )
         wanted = None if convention == "physx" else list(depth)
     return build_name_map(kind=kind, backend_names=list(backend), user_names=wanted, device=device)
+
+
+def map_ids(order: ArticulationNameMap | None, ids: Sequence[int] | slice) -> Sequence[int] | slice:
+    """Engine's places of users' places.
+
+    Args:
+        order: Map, ``None`` where the orders agree.
+        ids: Places in the order of users.
+    """
+    if order is None:
+        return ids
+    if isinstance(ids, slice):
+        ids = range(len(order.user_to_backend_indices))[ids]
+    return [order.user_to_backend_indices[int(place)] for place in ids]

@@ -12,6 +12,7 @@ from tensorphys_assets._kernels import motion
 from tensorphys_assets._kernels.wrench import wrenches_at_origins
 from tensorphys_assets.asset import DataAsset, broadcast_initial
 from tensorphys_assets.dtypes import as_numbers
+from tensorphys_assets.members import warn_deprecated
 from tensorphys_assets.scene import AssetScene
 from tensorphys_assets.selection import Choice, payload_numbers, payload_shape, plain_array
 from tensorphys_assets.wrench import WrenchComposer
@@ -48,6 +49,12 @@ class BodyAsset(DataAsset):
         """Wrenches that act in the next step alone."""
         self._require("instantaneous_wrench_composer")
         return self._instantaneous
+
+    @property
+    def root_physx_view(self) -> Any:
+        """Deprecated; use ``root_view``."""
+        warn_deprecated(self, "root_physx_view", "root_view")
+        return self.root_view
 
     @property
     def permanent_wrench_composer(self) -> WrenchComposer:
