@@ -87,6 +87,12 @@ def collide(
         fit_swept(model, swept, body_pose, contacts)
 
 
+def collide_kernels(model: Model) -> list[Any]:
+    """Kernels that :func:`collide` launches for a model, for compiling them side by side before the first call."""
+    families = [_FAMILIES[family][0] for family in model.family_pairs if family in _FAMILIES]
+    return [gather.bound_shapes, compaction.write_contacts, *families]
+
+
 def bound_rows(
     model: Model, manifolds: Manifolds, extra: wp.array, body_pose: wp.array, first: int, end: int
 ) -> None:

@@ -198,6 +198,23 @@ class Solver:
             self._launched += self.sleep.end_step(self.time_step)
         self.launch_count = self._launched - before
 
+    def kernels(self) -> list[Any]:
+        """Kernels of a step that take long to compile, for compiling them side by side before the first step."""
+        if self.path == "fused":
+            return [kinematics.update_written, self._fused.kernel]
+        found = [kinematics.update_written, smooth.smooth_substep, self._sweep, finish_step]
+        if self._slots:
+            found += (
+                [rows.contact_rows]
+                if self.parallel is None
+                else [rows.contact_rows, matching.match_each_contact]
+            )
+            found += [skyline.plan_skyline] if self._direct else []
+        if self.joints.block_count:
+            found += [joint_rows.joint_rows, joint_couplings.coupling_rows, joint_solve.assemble_joints]
+            found.append(joint_keep.keep_joints)
+        return found
+
     @property
     def divides(self) -> bool:
         """Whether environments may be stepped one range after another, see :meth:`step_range`."""

@@ -19,6 +19,7 @@ from tensorphys_dynamics import Control, LinkEnds, Solver, State, StepLoads
 from tensorphys_engine.articulation_info import ArticulationInfo
 from tensorphys_engine.bodies import note_moved_links
 from tensorphys_engine.build import BuiltScene, authored_counts, build_scene
+from tensorphys_engine.compiling import compile_step
 from tensorphys_engine.constant_loads import ConstantLoads
 from tensorphys_engine.contact_buffers import (
     allocate_contacts,
@@ -175,6 +176,7 @@ class Simulation(Interventions):
         self._margins = MotionMargins(built, self.state, self.contact_offset)
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
         self._use_graph, self._threads = use_graph, threads or usable_threads()
+        compile_step(self.solver, self.contact_model)
         self._write_initial(built)
         self.particles = scene_particles(built, self.state.link_pose)
         if self.particles is not None:

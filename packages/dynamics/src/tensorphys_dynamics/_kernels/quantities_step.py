@@ -70,7 +70,8 @@ def is_free(t: Tables, m: ModelData, a: int):
     return free
 
 
-@wp.kernel
+# in a module of its own: every step needs it, and the loads are worked out on request
+@wp.kernel(module="unique", enable_backward=False)
 def keep_start(
     # inputs
     t: Tables,
