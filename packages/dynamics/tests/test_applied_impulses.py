@@ -81,7 +81,8 @@ def scale(before, given):
 @pytest.mark.parametrize("path", ["generic", "fused"])
 @pytest.mark.parametrize("robot", ["arm", "tree"])
 def test_gravity_compensation_moves_no_joint(device, path, robot):
-    # the torques are those that the step takes off: not one bit changes; on CUDA they are contracted differently
+    # the torques are those that the step takes off: not one bit changes; the compiler of CUDA may contract the two
+    # kernels differently, and 50 N m that round apart turn a wrist by 0.4 mrad
     tree = robots.arm().tree if robot == "arm" else random_tree(5, 12, fixed_base=True)
     model, state, control = model_of(tree, device, copies=3)
     rng = np.random.default_rng(1)
@@ -95,7 +96,7 @@ def test_gravity_compensation_moves_no_joint(device, path, robot):
     for _ in range(180):
         wp.copy(control.actuation, quantities.gravity_compensation())
         solver.step()
-    atol = 0.0 if device == "cpu" else 2e-5
+    atol = 0.0 if device == "cpu" else 5e-4
     np.testing.assert_allclose(state.dof_position.numpy(), start.astype(np.float32), rtol=0.0, atol=atol)
     apart = Quantities(model, state).gravity_compensation().numpy()
     held = quantities.gravity_compensation().numpy()
