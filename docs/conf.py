@@ -61,16 +61,22 @@ def _automodule(module: str, *, index: bool = True) -> str:
 
 
 def _write_api_pages() -> None:
-    """One page for each package: the names in its `__all__`, its device functions and its protocols."""
+    """One page for each package: the names in its `__all__`, its device functions, protocols and environments."""
     folder = ROOT / "docs" / "api"
     folder.mkdir(exist_ok=True)
     packages = workspace.packages(ROOT)
     for package in packages.values():
         text = f"# {package.distribution}\n\n" + _automodule(package.module)
-        for name, title in (("device", "Device functions"), ("protocols", "Protocols")):
-            if (package.source / f"{name}.py").exists():
+        for name, title in (
+            ("device", "Device functions"),
+            ("protocols", "Protocols"),
+            ("environments", "Environments"),
+        ):
+            if (package.source / f"{name}.py").exists() or (package.source / name / "__init__.py").exists():
                 # What the package exports from there has its entry above.
-                text += f"\n## {title}\n\n" + _automodule(f"{package.module}.{name}", index=name == "device")
+                text += f"\n## {title}\n\n" + _automodule(
+                    f"{package.module}.{name}", index=name != "protocols"
+                )
         (folder / f"{package.folder}.md").write_text(text, encoding="utf-8")
     entries = "\n".join(packages)
     index = f"# API\n\nOne page for each package, lowest layer first.\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
