@@ -69,18 +69,23 @@ class Pile:
 
 
 def random_pile(rng: np.random.Generator, *, overlapping: bool) -> Pile:
-    """3 to 12 boxes; those that overlap start at rest within a block of half a metre, some in the ground."""
+    """3 to 12 boxes; those that overlap start at rest, in each other by up to 3 cm and in the ground by 2 cm.
+
+    From a depth d beyond v² / 2 g, 5 cm at 1 m/s, no body comes out without a gain of m g d, which is more than m v² / 2.
+    """
     count = int(rng.integers(3, 13))
-    size = rng.uniform(0.05, 0.15, (count, 3))
+    cell = np.stack(np.unravel_index(rng.permutation(2 * 2 * 4)[:count], (4, 2, 2)), axis=-1)[:, ::-1]
+    pose, velocity = np.zeros((count, 7)), np.zeros((count, 6))
     quaternion = rng.normal(size=(count, 4))
-    pose = np.hstack((np.zeros((count, 3)), quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)))
-    velocity = np.zeros((count, 6))
     if overlapping:
-        pose[:, :3] = rng.uniform((-0.25, -0.25, 0.1), (0.25, 0.25, 0.6), (count, 3))
+        size = rng.uniform(0.08, 0.1, (count, 3))
+        pose[:, :3] = 0.17 * cell + [0.0, 0.0, 0.08]
+        quaternion = 0.03 * quaternion + [0.0, 0.0, 0.0, 1.0]
     else:
-        cell = np.stack(np.unravel_index(rng.permutation(2 * 2 * 4)[:count], (4, 2, 2)), axis=-1)
-        pose[:, :3] = CELL * (cell[:, ::-1] + np.array([-0.5, -0.5, 0.5]))
+        size = rng.uniform(0.05, 0.15, (count, 3))
+        pose[:, :3] = CELL * (cell + np.array([-0.5, -0.5, 0.5]))
         velocity = rng.normal(scale=rng.choice([0.0, 1.0, 4.0]), size=(count, 6))
+    pose[:, 3:] = quaternion / np.linalg.norm(quaternion, axis=1, keepdims=True)
     return Pile(
         size=size,
         mass=rng.uniform(0.2, 5.0, count),

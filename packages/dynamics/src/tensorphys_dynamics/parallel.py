@@ -223,9 +223,11 @@ class ParallelSweep:
         m, k, large = self._model, self._contact, self.manifolds.large
         articulations = m.articulation_count
         state = self._state.data
+        # before impulses are warm: what they throw one body at another is no approach before the passes have balanced it
+        self._rebound()
         if self._packs:
             self._pack(1)
-        self._load(0)
+        self._load()
         self._visit(sweep_parallel.WARM)
         if self._dofs:
             inputs = [m.tables, m.data, large, *timing]
@@ -233,10 +235,6 @@ class ParallelSweep:
         self._pass_joints(-1)
         for biased in (1, 0):
             self._pass_joints(biased)
-            if biased:
-                self._unload(1)
-                self._rebound()
-                self._load(1)
             first = 1 if biased else velocity_passes
             if self._packs:
                 self._visit_bodies(sweep_parallel.SOLVE, first, first + REPEATS, biased)
@@ -247,7 +245,7 @@ class ParallelSweep:
                     inputs = [m.tables, m.data, large, *timing, biased]
                     self._launch(sweep_parallel.pass_dofs, articulations, inputs, [state, scratch])
                 self._pass_joints(biased)
-            self._unload(0)
+            self._unload()
             if biased:
                 self._launch(sweep_parallel.keep_drift, articulations, [m.tables, large], [scratch])
                 inputs = [m.tables, k, large, bounce_threshold, *timing, state]
@@ -273,17 +271,17 @@ class ParallelSweep:
         inputs = [self._model.data, self._contact, rows, self.manifolds, *timing, biased, threads]
         self._launch(sweep_grid.pack_contacts, threads, inputs, [self._heads])
 
-    def _load(self, around: int) -> None:
+    def _load(self) -> None:
         """Carry velocities to where manifolds wait for them."""
         if self.form == "flow":
-            inputs = [self._model.tables, self._passing[0], self.manifolds, around]
+            inputs = [self._model.tables, self._passing[0], self.manifolds]
             self._launch(sweep_flow.load_bodies, self._words.size, inputs, [self._words])
 
-    def _unload(self, around: int) -> None:
+    def _unload(self) -> None:
         """Carry velocities back from there."""
         if self.form == "flow":
             outputs = [self._passing[0], self.manifolds]
-            inputs = [self._model.tables, self._words, around]
+            inputs = [self._model.tables, self._words]
             self._launch(sweep_flow.unload_bodies, self._words.size, inputs, outputs)
 
     def _rebound(self) -> None:

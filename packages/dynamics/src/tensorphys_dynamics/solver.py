@@ -263,7 +263,7 @@ class Solver:
             if self.parallel is not None:
                 self._launched += self.parallel.select(scratch, self._rows, timing)
             if self._slots:
-                inputs = [m.tables, m.data, state, scratch, contact, *timing]
+                inputs = [m.tables, m.data, state, scratch, contact, *timing, self._large]
                 self._launch(rows.contact_rows, self._slots, inputs, [self._rows])
             self._launch_joint_rows()
             if coupling is None:

@@ -73,11 +73,9 @@ def words_of(t: Tables, f: Manifolds, w: Scratch, node: int):
 
 
 @wp.kernel
-def load_bodies(t: Tables, w: Scratch, f: Manifolds, around: wp.int32, words_out: wp.array[wp.int64]):
-    """One word: velocities and marks before the passes of a substep; around rebounds if there are any."""
+def load_bodies(t: Tables, w: Scratch, f: Manifolds, words_out: wp.array[wp.int64]):
+    """One word: velocities and marks before the passes of a substep."""
     i = wp.tid()
-    if around == 1 and f.flags[1] == 0:
-        return
     node = i // WORDS
     lane = i - WORDS * node
     bits = int(0)
@@ -91,11 +89,9 @@ def load_bodies(t: Tables, w: Scratch, f: Manifolds, around: wp.int32, words_out
 
 
 @wp.kernel
-def unload_bodies(t: Tables, words: wp.array[wp.int64], around: wp.int32, w: Scratch, f: Manifolds):
-    """One word: back to where everything else reads velocities and marks; around rebounds if there are any."""
+def unload_bodies(t: Tables, words: wp.array[wp.int64], w: Scratch, f: Manifolds):
+    """One word: back to where everything else reads velocities and marks."""
     i = wp.tid()
-    if around == 1 and f.flags[1] == 0:
-        return
     node = i // WORDS
     lane = i - WORDS * node
     value = load_word(words, i)[0]
