@@ -109,8 +109,7 @@ class FusedStep:
         if self.size_class.wide:
             self._spill_stride = max(slots - LOCAL_CONTACTS, 0) * self.size_class.block_size
         else:
-            block = ROW_HEAD + 4 * _longest_row(kind)
-            self._spill_stride = slots * block + self.size_class.entries + 32
+            self._spill_stride = slots * (ROW_HEAD + 4 * self.size_class.row)
         self._spill = wp.empty(
             max(self._spill_stride * self._count, 1), dtype=wp.float32, device=model.device
         )
@@ -177,8 +176,20 @@ def _longest_row(kind: ArticulationType) -> int:
 
 
 def _row_starts(kind: ArticulationType, padding: int) -> npt.NDArray[np.int64]:
-    lengths = np.array([-(-len(c) // padding) * padding for c in kind.chains])
-    return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    """Where rows start, and the end of the last one.
+
+    Rows of the CPU, with padding above 1, are whole vectors. Of a group those of the root are as wide as the root, and
+    those of joints have a place before their first entry.
+    """
+    if padding > 1:
+        lengths = np.array([-(-len(c) // padding) * padding for c in kind.chains])
+        return np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    starts, at = [], 0
+    for i, chain in enumerate(kind.chains):
+        joint = i >= kind.root_count
+        starts.append(at + joint)
+        at = starts[-1] + (len(chain) if joint else kind.root_count)
+    return np.array([*starts, at], np.int64)
 
 
 # A multiprocessor of the current generation keeps 32 environments with this many floats each.
@@ -213,10 +224,12 @@ def choose_size_class(
         lanes=lanes,
         wide=False,
         pool=32,
+        row=_longest_row(kind),
     )
-    wanted = slots * (ROW_HEAD + 4 * kind.max_chain)
+    wanted = slots * (ROW_HEAD + 4 * bare.row)
     # room beside the rest, and at least what the smooth part needs in the same place
-    room = max(_SHARED_FLOATS - bare.scratch_floats, 34 * bare.links + bare.velocities - bare.entries)
+    smooth = 34 * bare.links + bare.velocities
+    room = max(_SHARED_FLOATS - bare.scratch_floats + smooth, smooth)
     pool = -(-(wanted if lanes == 1 else min(wanted, room)) // 32) * 32
     size = replace(bare, pool=max(pool, 32))
     while 1 < size.lanes < 32 and 4 * size.scratch_floats * (32 // size.lanes) > _SHARED_BYTES:
@@ -260,12 +273,20 @@ def _table(kind: ArticulationType, size: SizeClass, padding: int) -> npt.NDArray
         "ROTATIONAL": np.concatenate((np.zeros(root, np.int32), kind.dof_rotational)),
         "ROW": starts[:-1],
         "DEPTH": [len(c) - 1 for c in kind.chains],
-        "VORDER": order,
-        "STAGE": stages,
     }
+    if size.wide:
+        columns |= {"VORDER": order, "STAGE": stages}
+    else:
+        below = [[d for d, chain in enumerate(kind.chains) if i in chain[:-1]] for i in range(velocities)]
+        below[:root] = [[]] * root
+        columns["BELOW"] = np.concatenate(([0], np.cumsum([len(b) for b in below])))
+        columns["BELOW_ROW"] = [int(starts[d]) << 8 | d for b in below for d in b]
     for name, values in columns.items():
         table[places[name] : places[name] + len(values)] = values
     for i, chain in enumerate(kind.chains):
         at = places["CHAIN"] + starts[i]
         table[at : at + len(chain)] = chain
+        if not size.wide:
+            at = places["CHAIN_ROW"] + starts[i]
+            table[at : at + len(chain)] = starts[list(chain)]
     return table

@@ -32,9 +32,10 @@ TWO_ACTS_CPU = r"""
   float blocks[LOCAL_CONTACTS][BLOCK];
 """
 TWO_ACTS_LANES = r"""
+  float response[EB];               // V = R^-1, see `factor_lanes.py`
   union {
     struct { float inertia[LB][6], rate[LB][12], sub[LB][SUBTREE], force[VB]; };
-    struct { float response[EB]; alignas(16) float pool[POOL]; };
+    alignas(16) float pool[POOL];
   };
 """
 
@@ -90,6 +91,7 @@ V middle = V{0, 0, 0}, middle_speed = V{0, 0, 0}, middle_step = V{0, 0, 0};
 
 for (int i = lane; i < 7; i += G) w->root[i] = ((const float*)&s.root_pose.data[env])[i];
 for (int i = lane; i < entry_count; i += G) w->factor[i] = 0.0f;
+{CLEAR}
 for (int i = lane; i < UB; i += G) { w->u[i] = 0.0f; w->drift[i] = 0.0f; }
 // What acts on a degree of freedom; friction with a coefficient goes by the load of the joint.
 enum { ROUGH = 256, BY_LOAD = 512, BOUNDED = 1024, SMOOTH = 2048, KINDS = 0xF00 };

@@ -1,127 +1,109 @@
 """Contact rows for a group of lanes: rows of the chains alone, in fast memory as far as it reaches."""
 
-# Blocks of contacts stand one after the other at virtual places; a block that ends inside the pool lies there, any
-# other in the environment's part of global memory at the same place.
+# Blocks of contacts have one size; those that end inside the pool lie there, any other in the environment's part of
+# global memory. A block is a head, see `HEAD`, and entries: three directions and the velocity index.
 ROWS = r"""
-auto block = [&](int place, int size) { return place + size <= POOL ? w->pool + place : spill + place; };
-auto place_of = [&](int at) { return r.ends.data[2 * (slot0 + at)]; };
-auto contact_block = [&](int at) {
-  const auto place = place_of(at);
-  return block(place[0], place[1]);
-};
-// One lane fills J and turns it into Y = D^-1/2 L^-T J^T in place, deepest velocities first.
-auto contact_row = [&](int at, const Contact& o, float* row) {
-  const int slot = slot0 + at, tail = o.nb - o.shared;
-  const V t2 = cross(o.n, o.t);
-  const int ra = o.na ? row_start(o.a) : 0, rb = o.nb ? row_start(o.b) : 0;
-  float* y = row + HEAD_SIZE;
+struct alignas(16) Four { float x, y, z, w; };
+auto block = [&](int at) { return (at + 1) * BLOCK <= POOL ? w->pool + at * BLOCK : spill + at * BLOCK; };
+auto four = [](const float* p) { return *(const Four*)p; };
+auto set_four = [](float* p, float a, float b, float d, float e) { *(Four*)p = Four{a, b, d, e}; };
+// What all lanes need of a contact to fill its row stands in the place of its head until that is known. A velocity
+// moves the contact by `straight` times its linear motion and its angular motion across `lever`.
+auto announce = [&](float* row, const Contact& o) {
+  set_four(row, o.n.x, o.n.y, o.n.z, from_int(o.na ? row_start(o.a) : 0));
+  set_four(row + 4, o.t.x, o.t.y, o.t.z, from_int(o.nb ? row_start(o.b) : 0));
+  set_four(row + 8, o.lever_a.x * o.sign, o.lever_a.y * o.sign, o.lever_a.z * o.sign, o.sign);
+  set_four(row + 12, o.lever_b.x * o.sign, o.lever_b.y * o.sign, o.lever_b.z * o.sign, from_int(o.na));
+  const int tail = o.nb - o.shared;
   row[LENGTH] = from_int(o.na + (tail > 0 ? tail : 0));
-  auto motion_along = [&](int j, V lever, float sign) {
-    V v = load(w->motion[j]) + cross(load(w->motion[j] + 3), lever);
-    if (j < NR) {
-      const float e0 = j % 3 == 0 ? sign : 0.0f, e1 = j % 3 == 1 ? sign : 0.0f, e2 = j % 3 == 2 ? sign : 0.0f;
-      v = j < 3 ? V{e0, e1, e2} : cross(V{e0, e1, e2}, lever);
-    } else v = v * sign;
-    return V{dot(v, o.n), dot(v, o.t), dot(v, t2)};
-  };
-  UNROLL4
-  for (int p = 0; p < o.na; p++) {
-    const int j = tab(T_CHAIN + ra + p);
-    store(y + 4 * p, motion_along(j, o.lever_a, o.sign));
-    y[4 * p + 3] = from_int(j);
+  row[SHARED] = from_int(o.nb > 0 ? o.shared : -1);
+};
+// J and then Y = R^-T J^T = V^T J^T of one contact, an entry a lane.
+auto contact_row = [&](float* row) {
+  const Four n = four(row), t = four(row + 4), lever_a = four(row + 8), lever_b = four(row + 12);
+  const int ra = to_int(n.w), rb = to_int(t.w), na = to_int(lever_b.w), length = to_int(row[LENGTH]);
+  const int shared = to_int(row[SHARED]);
+  const V normal = V{n.x, n.y, n.z}, t1 = V{t.x, t.y, t.z}, t2 = cross(normal, t1);
+  float* y = row + HEAD_SIZE;
+  for (int p = lane; p < length; p += G) {
+    const bool by_a = p < na, by_b = p < shared || !by_a;
+    const int place = by_a ? ra + p : rb + shared + p - na, j = tab(T_CHAIN + place), start = tab(T_CHAIN_ROW + place);
+    V lever = V{0, 0, 0};
+    float straight = 0.0f;
+    if (by_a) { lever = V{lever_a.x, lever_a.y, lever_a.z}; straight = lever_a.w; }
+    if (by_b) { lever = lever - V{lever_b.x, lever_b.y, lever_b.z}; straight -= lever_a.w; }
+    const V v = load(w->motion[j]) * straight + cross(load(w->motion[j] + 3), lever);
+    set_four(y + 4 * p, dot(v, normal), dot(v, t1), dot(v, t2), from_int(start));
   }
-  for (int p = 0; p < o.nb; p++) {
-    const int j = tab(T_CHAIN + rb + p);
-    float* to = y + 4 * (p < o.shared ? p : o.na + p - o.shared);
-    const V value = motion_along(j, o.lever_b, -o.sign);
-    store(to, p < o.shared ? load(to) + value : value);
-    to[3] = from_int(j);
-  }
-  const int length = o.na + (tail > 0 ? tail : 0);
-  float approach = 0.0f;
-  if (k.restitution.data[slot] > 0.0f)
-    for (int p = 0; p < length; p++) approach += y[4 * p] * w->v[to_int(y[4 * p + 3])];
-  float ann = 0.0f, atn = 0.0f, asn = 0.0f, axx = 0.0f, axy = 0.0f, ayy = 0.0f;
-  auto finish_entry = [&](float* e, V value, int j) {
-    value = value * w->inverse_root[j];
-    store(e, value);
-    ann += value.x * value.x;
-    atn += value.x * value.y;
-    asn += value.x * value.z;
-    axx += value.y * value.y;
-    axy += value.y * value.z;
-    ayy += value.z * value.z;
-  };
-  // entries to .. to + count of y lose value times the row of the factor; loads of a batch are under way together
-  auto eliminate = [&](float* to, const float* factor, V value, int count) {
-    for (int q = 0; q < count; q += 4) {
-      V t[4];
-      UNROLL
-      for (int e = 0; e < 4; e++)
-        t[e] = q + e < count ? load(to + 4 * (q + e)) - value * factor[q + e] : V{0.0f, 0.0f, 0.0f};
-      UNROLL
-      for (int e = 0; e < 4; e++) if (q + e < count) store(to + 4 * (q + e), t[e]);
+  SYNC();
+  for (int base = 0; base < length; base += G) {
+    const int p = base + lane;
+    const bool by_a = p < na, ends = by_a && p >= shared;
+    const int place = by_a ? p : shared + p - na, last = ends ? na : length;
+    V value = V{0, 0, 0};
+    for (int q = base; q < length; q++) {
+      const Four e = four(y + 4 * q);
+      if (q < p || q >= last) continue;
+      const float ratio = w->response[to_int(e.w) + place];
+      value = value + V{e.x, e.y, e.z} * ratio;
     }
-  };
-  for (int p = o.nb - 1; p >= o.shared; p--) {
-    float* e = y + 4 * (o.na + p - o.shared);
-    const int j = to_int(e[3]);
-    const float* factor = w->factor + row_start(j);
-    const V value = load(e);
-    eliminate(y, factor, value, o.shared);
-    eliminate(y + 4 * o.na, factor + o.shared, value, p - o.shared);
-    finish_entry(e, value, j);
+    SYNC();
+    if (p < length) set_four(y + 4 * p, value.x, value.y, value.z, from_int(tab(T_CHAIN + (by_a ? ra + p : rb + place))));
   }
-  for (int p = o.na - 1; p >= 0; p--) {
-    const int j = to_int(y[4 * p + 3]);
-    const V value = load(y + 4 * p);
-    eliminate(y, w->factor + row_start(j), value, p);
-    finish_entry(y + 4 * p, value, j);
+};
+auto finish_row = [&](float* row, int slot, const Contact& o) {
+  const int length = to_int(row[LENGTH]);
+  const float* y = row + HEAD_SIZE;
+  float ann = 0.0f, atn = 0.0f, asn = 0.0f, axx = 0.0f, axy = 0.0f, ayy = 0.0f, approach = 0.0f;
+  for (int p = 0; p < length; p++) {
+    const Four e = four(y + 4 * p);
+    ann += e.x * e.x;
+    atn += e.x * e.y;
+    asn += e.x * e.z;
+    axx += e.y * e.y;
+    axy += e.y * e.z;
+    ayy += e.z * e.z;
   }
+  if (k.restitution.data[slot] > 0.0f) {  // the velocity before the kick
+    for (int p = 0; p < length; p++) approach += y[4 * p] * along(w->factor, to_int(y[4 * p + 3]), w->v);
+  }
+  row[LENGTH] = from_int(length);
   contact_head(row, slot, o, approach, ann, atn, asn, axx, axy, ayy);
 };
 """
 
 PASS = r"""
-struct alignas(16) Four { float x, y, z, w; };  // an entry of the rows: three directions and the velocity index
-auto entry = [](const float* row, int p) { return *(const Four*)(row + HEAD_SIZE + 4 * p); };
 auto row_length = [&](const float* row) { return to_int(row[LENGTH]); };
-auto apply_contact = [&](const float* row, float x, float y, float z) {
-  const int length = row_length(row);
+auto apply_contact = [&](const float* row, const int length, float x, float y, float z) {
   for (int p = lane; p < length; p += G) {
-    const Four e = entry(row, p);
+    const Four e = four(row + HEAD_SIZE + 4 * p);
     w->u[to_int(e.w)] += e.x * x + e.y * y + e.z * z;
   }
   SYNC();
 };
 // Rows of all contacts at the positions of this substep; u starts from the impulses of the last one.
 auto contact_start = [&]() {
-  int used = 0;
-  for (int first = 0; first < nc; first += G) {
+  for (int first = 0; first < most_contacts; first += G) {
     const int at = first + lane;
     Contact o;
-    int size = 0;
     if (at < nc) {
       o = contact_geometry(slot0 + at);
-      size = HEAD_SIZE + 4 * (o.na + o.nb - o.shared);
+      announce(block(at), o);
     }
-    int total;
-    const int place = used + group_scan(size, total);
-    used += total;
-    if (at < nc) {
-      auto& kept = r.ends.data[2 * (slot0 + at)];
-      kept[0] = place;
-      kept[1] = size;
-      contact_row(at, o, block(place, size));
-    }
+    SYNC();
+    for (int one = first; one < most_contacts && one < first + G; one++)
+      if (one < nc) contact_row(block(one));
+    SYNC();
+    if (at < nc) finish_row(block(at), slot0 + at, o);
   }
   SYNC();
   bool any = false;
   for (int at = 0; at < most_contacts; at++) {
     if (at >= nc) continue;
-    const float* row = contact_block(at);
-    if (row[0] == 0.0f && row[1] == 0.0f && row[2] == 0.0f) continue;
-    apply_contact(row, row[0], row[1], row[2]);
+    const float* row = block(at);
+    const Four old = four(row);
+    if (old.x == 0.0f && old.y == 0.0f && old.z == 0.0f) continue;
+    apply_contact(row, row_length(row), old.x, old.y, old.z);
     any = true;
   }
   return any;
@@ -133,30 +115,30 @@ auto contact_pass = [&](const bool biased) {
   int active = 0;
   for (int at = 0; at < most_contacts; at++) {
     if (at >= nc) continue;
-    float* row = contact_block(at);
-    const float old = row[0];
+    float* row = block(at);
+    const Four old = four(row), law = four(row + BIASED), given = four(row + PRESCRIBED);
+    const float target = biased ? law.x : law.y;
     // what was not touched in this substep is the business of the next
-    if (!biased && old == 0.0f && row[BOUNCE] == 0.0f && row[SEPARATION] > 0.0f) continue;
+    if (!biased && old.x == 0.0f && target == 0.0f && given.w > 0.0f) continue;
     const int length = row_length(row);
     float vn = 0.0f, vx = 0.0f, vy = 0.0f;
     for (int p = lane; p < length; p += G) {
-      const Four e = entry(row, p);
+      const Four e = four(row + HEAD_SIZE + 4 * p);
       const float u = w->u[to_int(e.w)];
       vn += e.x * u;
       vx += e.y * u;
       vy += e.z * u;
     }
     group_sum3(vn, vx, vy);
-    vn += row[PRESCRIBED] - (biased ? row[BIASED] : row[BOUNCE]);
-    if (old == 0.0f && vn >= 0.0f) continue;  // stays open
-    const float rigid = old - (vn + row[COMPLIANCE] * old) * row[NORMAL];
-    const float normal = greater(0.0f, rigid - (biased ? lesser(SOFT * rigid, row[LEAK]) : 0.0f)), dn = normal - old;
+    vn += given.x - target;
+    if (old.x == 0.0f && vn >= 0.0f) continue;  // stays open
+    const float rigid = old.x - (vn + law.w * old.x) * old.w;
+    const float normal = greater(0.0f, rigid - (biased ? lesser(SOFT * rigid, law.z) : 0.0f)), dn = normal - old.x;
     float x, y;
-    friction(row, vx + row[PRESCRIBED + 1], vy + row[PRESCRIBED + 2], dn, normal, x, y);
-    const float dx = x - row[1], dy = y - row[2];
+    friction(row, vx + given.y, vy + given.z, dn, normal, x, y);
     SYNC();
-    if (lane == 0) { row[0] = normal; row[1] = x; row[2] = y; }
-    apply_contact(row, dn, dx, dy);
+    if (lane == 0) set_four(row, normal, x, y, old.w);
+    apply_contact(row, length, dn, x - old.y, y - old.z);
     moved = true;
     change = greater(change, magnitude(dn));
     largest = greater(largest, normal);
@@ -167,21 +149,23 @@ auto contact_pass = [&](const bool biased) {
 auto contact_move = [&]() {
   for (int at = 0; at < most_contacts; at++) {
     if (at >= nc) continue;
-    float* row = contact_block(at);
+    float* row = block(at);
     float vn = 0.0f;
     const int length = row_length(row);
     for (int p = lane; p < length; p += G) {
-      const Four e = entry(row, p);
+      const Four e = four(row + HEAD_SIZE + 4 * p);
       vn += e.x * w->u[to_int(e.w)];
     }
     vn = group_sum(vn);
-    if (lane == 0) move_contact(row, slot0 + at, vn);
+    if (lane == (at & (G - 1))) row[SLIDE_SPEED] = vn;
   }
+  SYNC();
+  for (int at = lane; at < nc; at += G) move_contact(block(at), slot0 + at, block(at)[SLIDE_SPEED]);
   SYNC();
 };
 auto contact_keep = [&]() {
   int any = 0;
-  for (int at = lane; at < nc; at += G) any |= keep_impulse(contact_block(at), slot0 + at);
+  for (int at = lane; at < nc; at += G) any |= keep_impulse(block(at), slot0 + at);
   SYNC();
   return any;
 };

@@ -113,9 +113,9 @@ auto prescribed_velocity = [&](int slot) {
 # What the sweep needs of a contact beside its rows; a block starts with these.
 ROW_HEAD = 24
 HEAD = r"""
-enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, COUPLE_X = 7, COUPLE_Y = 8, SLIDE = 9, BIASED = 10,
-       BOUNCE = 11, LEAK = 12, STICK_MU = 13, SLIDE_MU = 14, PRESCRIBED = 15, APPROACH = 18, SEPARATION = 19,
-       LENGTH = 20, COMPLIANCE = 21 };
+enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, SLIDE = 7, COUPLE_X = 8, COUPLE_Y = 9, STICK_MU = 10,
+       SLIDE_MU = 11, BIASED = 12, BOUNCE = 13, LEAK = 14, COMPLIANCE = 15, PRESCRIBED = 16, SEPARATION = 19, APPROACH = 20,
+       LENGTH = 21, SHARED = 22, SLIDE_SPEED = 22 };
 auto contact_head = [&](float* row, int slot, const Contact& o, float approach, float ann, float atn, float asn,
                         float axx, float axy, float ayy) {
   const float* impulse = (const float*)&r.impulse.data[slot];

@@ -154,6 +154,14 @@ auto unblend_root = [&]() {
   SYNC();
   if (!group_any(changed)) return;
   link_forces();
+  {SOLVE}
+  unblended = 1;
+  SYNC();
+};
+"""
+
+# M^-1 of half the change of the forces, h included.
+UNBLEND_SOLVE_CPU = r"""
   if (lane == 0) {
     for (int i = 0; i < nv; i++) {
       float force = w->force[i];
@@ -174,9 +182,38 @@ auto unblend_root = [&]() {
       w->kick[i] += value;
     }
   }
-  unblended = 1;
+"""
+UNBLEND_SOLVE_LANES = r"""
+  for (int i = lane; i < nv; i += G) {
+    float force = w->force[i];
+    if (i >= NR) force += 0.5f * (c.actuation.data[dof0 + i] - s.previous_actuation.data[dof0 + i]);
+    w->force[i] = h * force;
+  }
   SYNC();
-};
+  // limit_impulse <- V^T force; it means nothing before the rows are made
+  for (int i = lane; i < nv; i += G) {
+    const int depth = depth_of(i);
+    float value = 0.0f;
+    if (i < NR) {
+      for (int j = i; j < nv; j++) value += w->response[row_start(j) + depth] * w->force[j];
+    } else {
+      value = w->response[row_start(i) + depth] * w->force[i];
+      for (int t = tab(T_BELOW + i); t < tab(T_BELOW + i + 1); t++) {
+        const int below = tab(T_BELOW_ROW + t);
+        value += w->response[(below >> 8) + depth] * w->force[below & 255];
+      }
+    }
+    w->limit_impulse[i] = value;
+  }
+  SYNC();
+  for (int i = lane; i < nv; i += G) {
+    const float value = along(w->response, i, w->limit_impulse);
+    w->force[i] = value;
+    if (i < NR) {
+      w->free_v[i] += 0.5f * value;
+      w->kick[i] += value;
+    }
+  }
 """
 
 # The smooth part of a substep; acceleration drives first need the inertia that each of them sees.
@@ -205,6 +242,7 @@ for (int attempt = 0;;) {
   }
   factorize();
   if (scaling) {
+    {INVERT}
     for (int i = NR + lane; i < nv; i += G) if (drive_type(i) == 2) w->drive[i] = 1.0f / response_row(i, idle);
     scaling = false;
     lock_resting();

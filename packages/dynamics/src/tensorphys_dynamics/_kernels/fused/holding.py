@@ -39,7 +39,7 @@ def holding_kernel(size: SizeClass) -> Any:
     text = source.pieces(
         size,
         base.ALGEBRA,
-        base.SETTING.replace("{IDLE}", "").replace("{DISABLED}", ""),
+        base.SETTING.replace("{IDLE}", "").replace("{DISABLED}", "").replace("{CLEAR}", ""),
         motion.HALF_ANGLES_CPU if size.wide else motion.HALF_ANGLES_LANES,
         motion.CHAIN_ALGEBRA_CPU if size.wide else motion.CHAIN_ALGEBRA_LANES,
         motion.POSES,

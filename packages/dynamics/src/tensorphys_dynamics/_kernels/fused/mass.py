@@ -225,49 +225,6 @@ auto factorize = [&]() {
   }
 };
 """
-FACTOR_LANES = r"""
-// to -= from * ratio over `count` entries; loads of a batch are under way together
-auto subtract = [&](float* to, const float* from, float ratio, int count) {
-  for (int q = 0; q < count; q += 8) {
-    float t[8];
-    UNROLL
-    for (int e = 0; e < 8; e++) t[e] = q + e < count ? to[q + e] - ratio * from[q + e] : 0.0f;
-    UNROLL
-    for (int e = 0; e < 8; e++) if (q + e < count) to[q + e] = t[e];
-  }
-};
-auto factorize = [&]() {
-  for (int i = nv - 1; i >= 0; i--) {
-    if (w->flag[i] & LOCKED) {  // its row waits for the holding impulse
-      SYNC();
-      if (lane == 0) w->inverse_root[i] = 0.0f;
-      continue;
-    }
-    float* row = w->factor + row_start(i);
-    const int depth = depth_of(i), chain = T_CHAIN + row_start(i);
-    const float over = 1.0f / pivot_of(i, row[depth]), x = w->kick[i];
-    SYNC();
-    if (lane == 0) w->inverse_root[i] = sqrtf(over);
-    // a lane takes a long and a short row
-    for (int t = lane; 2 * t < depth; t += G) {
-      const int p0 = depth - 1 - t, p1 = t, j0 = tab(chain + p0), j1 = tab(chain + p1);
-      const float ratio0 = row[p0] * over, ratio1 = row[p1] * over;
-      subtract(w->factor + row_start(j0), row, ratio0, p0 + 1);
-      w->kick[j0] -= ratio0 * x;
-      if (p1 < p0) {
-        subtract(w->factor + row_start(j1), row, ratio1, p1 + 1);
-        w->kick[j1] -= ratio1 * x;
-      }
-    }
-    SYNC();
-    for (int p = lane; p < depth; p += G) row[p] *= over;
-    SYNC();
-  }
-};
-"""
-
-SUBTRACT_CPU = "for (int q = 0; q < p; q++) y[q] -= row[q] * value;"
-SUBTRACT_LANES = "subtract(y, row, value, p);"
 SOLVES = r"""
 // x <- L^-1 D^-1 x for the right-hand side that `factorize` has eliminated; what friction holds stays at zero, its row
 // gives the impulse for that and is a row of L from then on
@@ -353,7 +310,7 @@ auto response_row = [&](int i, float* store_) {
     const int j = LDG(chain + p);
     const float* row = w->factor + row_start(j);
     float value = y[p];
-    {SUBTRACT}
+    for (int q = 0; q < p; q++) y[q] -= row[q] * value;
     value *= w->inverse_root[j];
     y[p] = value;
     total += value * value;

@@ -27,6 +27,7 @@ from tensorphys_dynamics._kernels.fused import (
     contact_lanes,
     contact_setup,
     drives,
+    factor_lanes,
     friction,
     loops,
     mass,
@@ -54,6 +55,7 @@ class SizeClass:
         lanes: Lanes that serve an environment, 1 for the CPU.
         wide: Whether the source is that of the CPU, with vectors in place of lanes.
         pool: Floats for the rows of contacts in fast memory, without `wide`.
+        row: Most velocities that move a contact, without `wide`.
     """
 
     root: int
@@ -63,6 +65,7 @@ class SizeClass:
     lanes: int
     wide: bool = True
     pool: int = 0
+    row: int = 0
 
     @property
     def tables(self) -> dict[str, int]:
@@ -78,9 +81,12 @@ class SizeClass:
             "ROTATIONAL": self.velocities,
             "ROW": self.velocities,
             "DEPTH": self.velocities,
-            "VORDER": self.velocities,
-            "STAGE": self.velocities + 1,
+            "VORDER": self.velocities if self.wide else 0,
+            "STAGE": self.velocities + 1 if self.wide else 0,
             "CHAIN": self.entries,
+            "CHAIN_ROW": 0 if self.wide else self.entries,
+            "BELOW": 0 if self.wide else self.velocities + 1,
+            "BELOW_ROW": 0 if self.wide else self.entries,
         }
         places, at = {}, 0
         for name, size in sizes.items():
@@ -103,9 +109,8 @@ class SizeClass:
     def scratch_floats(self) -> int:
         """Floats of an environment in fast memory, for a group; padding against bank conflicts included."""
         smooth = 34 * self.links + self.velocities
-        sweep = self.entries + 8 + self.pool
-        rest = 13 + 10 * self.links + 3 + 22 * self.velocities + 6 + 2 * self.row_width + self.entries + 8
-        return rest + max(smooth, sweep) + 32
+        rest = 13 + 10 * self.links + 3 + 22 * self.velocities + 6 + 2 * self.row_width + 2 * (self.entries + 8)
+        return rest + max(smooth, self.pool) + 32
 
 
 LOCAL_CONTACTS = 48
@@ -128,6 +133,7 @@ _PRELUDE_LANES = r"""
 #define LDG(p) __ldg(p)
 #define SYNC() do { if (G > 1) __syncwarp(mask_); } while (0)
 #define SHUFFLE(a, o) __shfl_xor_sync(mask_, a, o)
+#define INVERSE_ROOT(a) rsqrtf(a)
 const unsigned mask_ = G == 32 ? 0xffffffffu : ((1u << (G & 31)) - 1u) << (threadIdx.x & 31 & ~(G - 1));
 auto group_any = [&](int a) { return G > 1 ? __any_sync(mask_, a) : a; };
 auto group_first = [&](float a) { return G > 1 ? __shfl_sync(mask_, a, 0, G) : a; };
@@ -148,6 +154,7 @@ auto group_scan = [&](int a, int& total) {
 #define LDG(p) (*(p))
 #define SYNC()
 #define SHUFFLE(a, o) 0
+#define INVERSE_ROOT(a) (1.0f / sqrtf(a))
 auto group_any = [](int a) { return a; };
 auto group_first = [](float a) { return a; };
 auto from_int = [](int a) { return (float)a; };
@@ -229,7 +236,7 @@ def _constants(size: SizeClass) -> str:
         "EB": size.entries + 8,
         "UB": size.row_width,
         "LOCAL_CONTACTS": LOCAL_CONTACTS,
-        "BLOCK": size.block_size,
+        "BLOCK": size.block_size if size.wide else contact_setup.ROW_HEAD + 4 * size.row,
         "HEAD_SIZE": contact_setup.ROW_HEAD,
         "POOL": size.pool,
         "EXTRA": int(EXTRA),
@@ -281,13 +288,25 @@ def pieces(size: SizeClass, *more: str) -> str:
     return "\n".join([*head, *more])
 
 
+def _factors(wide: bool) -> list[str]:
+    if wide:
+        return [mass.FACTOR_CPU, mass.SOLVES]
+    return [
+        factor_lanes.FACTOR.replace("{ROOT}", factor_lanes.ROOT),
+        factor_lanes.INVERSE,
+        factor_lanes.SOLVES,
+    ]
+
+
 def source(size: SizeClass) -> str:
     """The C++ body for a class."""
     wide = size.wide
     contact = contact_cpu if wide else contact_lanes
-    idle = "float* idle = w->response;" if wide else "float* idle = spill + spill_stride - EB;"
+    idle = "float* idle = w->response;" if wide else "float* idle = nullptr;"
+    clear = "" if wide else factor_lanes.CLEAR
+    solve = drives.UNBLEND_SOLVE_CPU if wide else drives.UNBLEND_SOLVE_LANES
     step = (
-        _STEP.replace("{SMOOTH}", drives.SMOOTH)
+        _STEP.replace("{SMOOTH}", drives.SMOOTH.replace("{INVERT}", "" if wide else "invert();"))
         .replace("{SWEEP}", sweep.SWEEP)
         .replace("{DOF_ROWS}", sweep.DOF_ROWS)
         .replace("{FRICTION_ROWS}", friction.FRICTION_ROWS)
@@ -299,7 +318,7 @@ def source(size: SizeClass) -> str:
             "float* spill = spill_.data + (long long)env * spill_stride;",
             base.ALGEBRA,
             contact_setup.TANGENT,
-            base.SETTING.replace("{IDLE}", idle).replace("{DISABLED}", base.DISABLED),
+            base.SETTING.replace("{IDLE}", idle).replace("{DISABLED}", base.DISABLED).replace("{CLEAR}", clear),
             "" if wide else _MOST_CONTACTS,
             motion.HALF_ANGLES_CPU if wide else motion.HALF_ANGLES_LANES,
             motion.CHAIN_ALGEBRA_CPU if wide else motion.CHAIN_ALGEBRA_LANES,
@@ -310,15 +329,14 @@ def source(size: SizeClass) -> str:
             bodies.KICK_MOMENTUM,
             bodies.BODY_CPU if wide else bodies.VELOCITIES_LANES + bodies.WRENCHES_LANES,
             bodies.FORCE_OF_LINKS,
-            mass.MASS_ROWS,
+            mass.MASS_ROWS if wide else factor_lanes.MASS_ROWS,
             mass.MOMENTUM,
             mass.PIVOTS,
             mass.TENSION,
-            mass.FACTOR_CPU if wide else mass.FACTOR_LANES,
-            mass.SOLVES.replace("{SUBTRACT}", mass.SUBTRACT_CPU if wide else mass.SUBTRACT_LANES),
+            *_factors(wide),
             drives.DRIVES,
             friction.FRICTION,
-            drives.UNBLEND,
+            drives.UNBLEND.replace("{SOLVE}", solve),
             drives.DOF_FLAGS,
             motion.MOVE,
             motion.TRAIL,
