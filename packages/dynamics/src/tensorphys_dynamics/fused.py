@@ -218,9 +218,9 @@ def choose_size_class(
         lanes = 1 if count <= 4 else 8 if count <= 32 else 16
     bare = SizeClass(
         root=kind.root_count,
-        links=-(-kind.link_count // 4) * 4,
-        velocities=-(-count // 4) * 4,
-        entries=-(-int(_row_starts(kind, 1)[-1]) // 32) * 32,
+        links=kind.link_count,
+        velocities=count,
+        entries=-(-int(_row_starts(kind, 1)[-1]) // 8) * 8,
         lanes=lanes,
         wide=False,
         pool=32,

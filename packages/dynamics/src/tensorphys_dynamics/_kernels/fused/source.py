@@ -137,17 +137,14 @@ _PRELUDE_LANES = r"""
 const unsigned mask_ = G == 32 ? 0xffffffffu : ((1u << (G & 31)) - 1u) << (threadIdx.x & 31 & ~(G - 1));
 auto group_any = [&](int a) { return G > 1 ? __any_sync(mask_, a) : a; };
 auto group_first = [&](float a) { return G > 1 ? __shfl_sync(mask_, a, 0, G) : a; };
+auto group_from = [&](float a, int from) { return G > 1 ? __shfl_sync(mask_, a, from, G) : a; };
+// which lanes of the group say so, and the first of them, -1 for none
+auto group_ballot = [&](bool a) {
+  return G == 1 ? (int)a : (int)(__ballot_sync(mask_, a) >> (threadIdx.x & 31 & ~(G - 1))) & (int)((1ull << G) - 1);
+};
+auto lowest_bit = [](int a) { return __ffs(a) - 1; };
 auto from_int = [](int a) { return __int_as_float(a); };
 auto to_int = [](float a) { return __float_as_int(a); };
-auto group_scan = [&](int a, int& total) {
-  int x = a;
-  for (int o = 1; o < G; o *= 2) {
-    const int below = __shfl_up_sync(mask_, x, o, G);
-    if (lane >= o) x += below;
-  }
-  total = G > 1 ? __shfl_sync(mask_, x, G - 1, G) : x;
-  return x - a;
-};
 #else
 #define UNROLL
 #define UNROLL4
@@ -157,10 +154,13 @@ auto group_scan = [&](int a, int& total) {
 #define INVERSE_ROOT(a) (1.0f / sqrtf(a))
 auto group_any = [](int a) { return a; };
 auto group_first = [](float a) { return a; };
+auto group_from = [](float a, int) { return a; };
+auto group_ballot = [](bool a) { return (int)a; };
+auto lowest_bit = [](int a) { return a ? 0 : -1; };
 auto from_int = [](int a) { return (float)a; };
 auto to_int = [](float a) { return (int)a; };
-auto group_scan = [](int a, int& total) { total = a; return 0; };
 #endif
+auto group_lowest = [&](bool a) { return lowest_bit(group_ballot(a)); };
 auto group_sum = [&](float a) {
   for (int o = 1; o < G; o *= 2) a += SHUFFLE(a, o);
   return a;
@@ -308,7 +308,9 @@ def source(size: SizeClass) -> str:
     step = (
         _STEP.replace("{SMOOTH}", drives.SMOOTH.replace("{INVERT}", "" if wide else "invert();"))
         .replace("{SWEEP}", sweep.SWEEP)
+        .replace("{START}", sweep.START_CPU if wide else sweep.START_LANES)
         .replace("{DOF_ROWS}", sweep.DOF_ROWS)
+        .replace("{LIMIT_TURN}", sweep.LIMIT_TURN_CPU if wide else sweep.LIMIT_TURN_LANES)
         .replace("{FRICTION_ROWS}", friction.FRICTION_ROWS)
         .replace("{CONTACT_PASS}", contact.PASS)
     )

@@ -35,6 +35,20 @@ auto slack_pass = [&]() {
   }
 };
 {FRICTION_ROWS}
+{LIMIT_TURN}
+// Two limits that are hit at once push each other's joint: passes are repeated until positions stand still. Beside
+// contacts the passes over all rows are what repeats.
+auto limit_pass = [&](const bool biased) {
+  if (!(rows & 1)) return;
+  for (int turn = 0; turn < LIMIT_TURNS; turn++) {
+    float far;
+    if (limit_turn(biased, far) < 2 || !(far > SETTLED) || nc > 0) break;
+    SYNC();
+  }
+};
+"""
+
+LIMIT_TURN_CPU = r"""
 // Friction, and q + h v inside the limits, without rebound.
 auto limit_turn = [&](const bool biased, float& far) {
   int active = 0;
@@ -57,24 +71,58 @@ auto limit_turn = [&](const bool biased, float& far) {
   }
   return active;
 };
-// Two limits that are hit at once push each other's joint: passes are repeated until positions stand still. Beside
-// contacts the passes over all rows are what repeats.
-auto limit_pass = [&](const bool biased) {
-  if (!(rows & 1)) return;
-  for (int turn = 0; turn < LIMIT_TURNS; turn++) {
-    float far;
-    if (limit_turn(biased, far) < 2 || !(far > SETTLED) || nc > 0) break;
-    SYNC();
+"""
+# The lanes look at all rows together; the first one that acts is solved, and those after it are looked at again.
+LIMIT_TURN_LANES = r"""
+auto limit_range = [&](int i, const bool biased, float& lowest, float& highest) {
+  const float below = m.dof_lower.data[dof0 + i] - w->q[i], above = m.dof_upper.data[dof0 + i] - w->q[i];
+  lowest = below > 0.0f ? (biased ? RECOVERY * below : 0.0f) : below / h;
+  highest = above < 0.0f ? (biased ? RECOVERY * above : 0.0f) : above / h;
+};
+// Friction, and q + h v inside the limits, without rebound.
+auto limit_turn = [&](const bool biased, float& far) {
+  int active = 0;
+  far = 0.0f;
+  for (int base = NR; base < nv; base += G) {
+    const int own = base + lane, flag = own < nv ? w->flag[own] : 0;
+    float lowest = 0.0f, highest = 0.0f;
+    if (flag & 1) limit_range(own, biased, lowest, highest);
+    int done = -1;
+    while (true) {
+      float v = 0.0f;
+      bool acts = false;
+      if (lane > done && (flag & (1 | 8))) {
+        v = along(w->response, own, w->u);
+        acts = (flag & 8) || w->limit_impulse[own] != 0.0f || v < lowest || v > highest;
+      }
+      done = group_lowest(acts);
+      if (done < 0) break;
+      const int i = base + done;
+      v = group_from(v, done);
+      if (w->flag[i] & 8) {
+        friction_step(i);
+        v = dof_velocity(i);
+      }
+      if (w->flag[i] & 1) {
+        const float least = group_from(lowest, done), most = group_from(highest, done);
+        const float old = w->limit_impulse[i], mass = w->row_mass[i], free = v - old / mass;
+        const float now = (lesser(greater(free, least), most) - free) * mass;
+        if (old != 0.0f || now != 0.0f) {
+          SYNC();
+          apply_dof(i, now - old);
+          if (lane == 0) w->limit_impulse[i] = now;
+          far = greater(far, h * magnitude(now - old) / mass);
+          if (now != 0.0f) active++;
+        }
+      }
+      SYNC();
+    }
   }
+  return active;
 };
 """
 
-SWEEP = r"""
-bool moved = false, rubbed = false;
-{DOF_ROWS}
-{CONTACT_PASS}
-moved |= contact_start();
-if (rows & 1)
+START_CPU = r"""
   for (int i = NR; i < nv; i++) {
     if ((w->flag[i] & 1) && w->limit_force[i] != 0.0f) {
       const float impulse = h * w->limit_force[i];
@@ -83,6 +131,31 @@ if (rows & 1)
     }
     if (w->flag[i] & 8) start_friction(i);
   }
+"""
+START_LANES = r"""
+  for (int base = NR; base < nv; base += G) {
+    const int own = base + lane, flag = own < nv ? w->flag[own] : 0;
+    int todo = group_ballot((flag & 8) || ((flag & 1) && w->limit_force[own] != 0.0f));
+    for (; todo; todo &= todo - 1) {
+      const int i = base + lowest_bit(todo);
+      const float impulse = w->flag[i] & 1 ? h * w->limit_force[i] : 0.0f;
+      if (impulse != 0.0f) {
+        if (lane == 0) w->limit_impulse[i] = impulse;
+        apply_dof(i, impulse);
+      }
+      if (w->flag[i] & 8) start_friction(i);
+    }
+  }
+"""
+
+SWEEP = r"""
+bool moved = false, rubbed = false;
+{DOF_ROWS}
+{CONTACT_PASS}
+moved |= contact_start();
+if (rows & 1) {
+{START}
+}
 if (moved && (rows & 2)) slack_pass();
 // Biased passes, after which positions move, and passes without bias; more of both where an impulse came suddenly.
 int biased_passes = 1, passes = nc > 0 || (rows & 1) ? 1 + relaxations : 1;
