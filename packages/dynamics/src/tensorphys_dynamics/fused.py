@@ -102,7 +102,7 @@ class FusedStep:
         slots = int(np.diff(contact.slot_start.numpy()).max(initial=0))
         self.size_class = choose_size_class(kind, slots, cuda=model.device.is_cuda)
         padding = 8 if self.size_class.wide else 1
-        self.kernel = step_kernel(self.size_class)
+        self.kernel = step_kernel(self.size_class, cuda=model.device.is_cuda)
         self._count = model.environment_count
         self._device = model.device
         self._table = wp.array(_table(kind, self.size_class, padding), dtype=wp.int32, device=model.device)
@@ -154,7 +154,7 @@ class FusedStep:
         inputs = [rows, self._table, self._model.data, self._contact, time_step, substeps, state, control]
         block = {"block_dim": 32} if self._device.is_cuda else {}
         wp.launch(
-            holding_kernel(self.size_class),
+            holding_kernel(self.size_class, cuda=self._device.is_cuda),
             dim=rows.shape[0] * self.size_class.lanes,
             inputs=inputs,
             outputs=[result],

@@ -56,8 +56,8 @@ auto kick_momentum = [&](V impulse, V turn) {
 """
 
 VELOCITIES_LANES = r"""
-// Velocities of links and, where wanted, their velocity-product rates [Featherstone 2008, section 5.3].
-auto link_velocities = [&](bool rates) {
+// Velocities of links and their velocity-product rates [Featherstone 2008, section 5.3].
+auto link_velocities = [&]() {
   if (lane == 0) {
     V linear, angular;
     if (NR == 6) {
@@ -83,18 +83,14 @@ auto link_velocities = [&](bool rates) {
         V dl = load(w->motion[i]) * w->v[i], da = load(w->motion[i] + 3) * w->v[i];
         angular = angular + da;
         linear = linear + dl;
-        if (rates) {
-          alpha = alpha + cross(angular, da);
-          a = a + cross(angular, dl) + cross(linear, da);
-        }
+        alpha = alpha + cross(angular, da);
+        a = a + cross(angular, dl) + cross(linear, da);
       }
       float* to = w->rate[l];
       store(to, angular);
       store(to + 3, linear);
-      if (rates) {
-        store(to + 6, alpha);
-        store(to + 9, a);
-      }
+      store(to + 6, alpha);
+      store(to + 9, a);
     }
     SYNC();
   }
@@ -142,9 +138,8 @@ auto wrenches = [&](bool first) {
   }
   SYNC();
 };
-auto velocities = [&]() { link_velocities(false); };
 auto forces = [&](bool first) {
-  link_velocities(true);
+  link_velocities();
   wrenches(first);
 };
 """

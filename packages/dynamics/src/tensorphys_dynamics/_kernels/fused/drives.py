@@ -216,7 +216,17 @@ UNBLEND_SOLVE_LANES = r"""
   }
 """
 
-# The smooth part of a substep; acceleration drives first need the inertia that each of them sees.
+# The smooth part of a substep; acceleration drives first need the inertia that each of them sees. After the last
+# substep it ends with the velocities of links, so that each stage stands once in the code.
+EVALUATE_CPU = r"""
+    if (last) { velocities(); break; }
+    forces(substep == 0);
+"""
+EVALUATE_LANES = r"""
+    link_velocities();
+    if (last) break;
+    wrenches(substep == 0);
+"""
 SMOOTH = r"""
 bool scaling = false;
 for (int i = NR + lane; i < nv; i += G) {
@@ -226,13 +236,13 @@ for (int i = NR + lane; i < nv; i += G) {
 }
 scaling = group_any(scaling);
 if (!scaling) lock_resting();
-add_tension();
+if (!last) add_tension();
 for (int attempt = 0;;) {
-  mass_rows();
+  if (composed) mass_rows();
   if (!evaluated) {
     evaluated = true;
-    if (NR == 6) momentum_root();
-    forces(substep == 0);
+    if (NR == 6 && composed) momentum_root();
+    {EVALUATE}
     link_forces();
     if (weighed) joint_loads();
   }
@@ -259,6 +269,7 @@ for (int attempt = 0;;) {
   if (!changed) break;
   attempt++;
 }
+if (last) break;
 if (NR == 6 && substep == 0 && !fresh && root_synced) unblend_root();
 const int rows = dof_flags();
 """

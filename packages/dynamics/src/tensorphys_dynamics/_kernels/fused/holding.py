@@ -31,7 +31,7 @@ for (int i = lane; i < nv; i += G) force_.data[velocity0 + i] = -w->force[i];
 
 
 @functools.cache
-def holding_kernel(size: SizeClass) -> Any:
+def holding_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
     """The kernel of a class; the pieces are those of its step, in the same order.
 
     The state must have roots at rest, and the control no forces on links.
@@ -98,4 +98,5 @@ def holding_kernel(size: SizeClass) -> Any:
         )
 
     holding.__name__ = holding.__qualname__ = f"holding_{name}"
-    return wp.kernel(holding, module="unique", enable_backward=False)
+    options = source.compile_options(cuda)
+    return wp.kernel(holding, module="unique", enable_backward=False, **options)

@@ -3,6 +3,7 @@
 # Sine and cosine of half the joint positions. On the CPU by polynomials after Cody and Waite's reduction, so that
 # the compiler vectorises over the joints; positions too large for the reduction take the library's functions.
 HALF_ANGLES_CPU = r"""
+auto sine_cosine = [](float a, float& sine, float& cosine) { sine = sinf(a); cosine = cosf(a); };
 auto half_angles = [&]() {
   float largest = 0.0f;
   for (int i = NR; i < nv; i++) {
@@ -23,11 +24,25 @@ auto half_angles = [&]() {
 };
 """
 HALF_ANGLES_LANES = r"""
-auto half_angles = [&]() {
-  for (int i = NR + lane; i < nv; i += G) {
-    w->sine[i] = sinf(0.5f * w->q[i]);
-    w->cosine[i] = cosf(0.5f * w->q[i]);
+// By the polynomials of the CPU; the library's functions would be more code than all links take.
+auto sine_cosine = [](float a, float& sine, float& cosine) {
+  float turns = rintf(a * 0.636619772f);
+  float r = ((a - turns * 1.5703125f) - turns * 4.837512969970703125e-4f) - turns * 7.54978995489188e-8f;
+  if (!(a < 8192.0f && a > -8192.0f)) {
+    const double whole = rint(a * 0.63661977236758134), rest = a - whole * 1.5707963267948966;
+    r = (float)rest;
+    turns = (float)(whole - 4.0 * floor(0.25 * whole));
   }
+  const float z = r * r;
+  const float sn = r + r * z * (-1.6666654611e-1f + z * (8.3321608736e-3f - z * 1.9515295891e-4f));
+  const float cs = 1.0f - 0.5f * z + z * z * (4.166664568e-2f + z * (-1.388731625e-3f + z * 2.443315712e-5f));
+  const int quadrant = (int)turns;
+  const float a_sn = (quadrant & 1) ? cs : sn, a_cs = (quadrant & 1) ? sn : cs;
+  sine = (quadrant & 2) ? -a_sn : a_sn;
+  cosine = ((quadrant + 1) & 2) ? -a_cs : a_cs;
+};
+auto half_angles = [&]() {
+  for (int i = NR + lane; i < nv; i += G) sine_cosine(0.5f * w->q[i], w->sine[i], w->cosine[i]);
   SYNC();
 };
 """
@@ -176,8 +191,8 @@ auto move_root = [&](V linear, V angular) {
     scale = 0.5f - square * (0.083333333f - square * (0.0041666667f - square * 0.0000992063f));
     cs = 1.0f - square * (0.5f - square * (0.041666667f - square * (0.0013888889f - square * 2.48016e-5f)));
   } else {
-    scale = 0.5f * sinf(half) / half;
-    cs = cosf(half);
+    sine_cosine(half, scale, cs);
+    scale = 0.5f * scale / half;
   }
   q = multiply(Q{turn.x * scale, turn.y * scale, turn.z * scale, cs}, q);
   q = normalize(q);

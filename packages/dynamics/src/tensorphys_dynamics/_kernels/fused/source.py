@@ -195,20 +195,13 @@ const int most_contacts = nc;
 _STEP = r"""
 if (nc > 0 || r.previous_count.data[env] > 0) match_contacts();
 for (int substep = 0;; substep++) {
+  const bool last = substep == substeps, composed = !last || (NR == 6 && known);
   bool evaluated = false;
   poses();
   link_masses();
-  if (substep < substeps || (NR == 6 && known)) {
+  if (composed) {
     own_masses();
     gather(0, 10);
-  }
-  if (substep == substeps) {
-    if (NR == 6 && known) {
-      mass_rows();
-      momentum_root();
-    }
-    velocities();
-    break;
   }
   {SMOOTH}
   keep_substep(substep);
@@ -305,8 +298,11 @@ def source(size: SizeClass) -> str:
     idle = "float* idle = w->response;" if wide else "float* idle = nullptr;"
     clear = "" if wide else factor_lanes.CLEAR
     solve = drives.UNBLEND_SOLVE_CPU if wide else drives.UNBLEND_SOLVE_LANES
+    smooth = drives.SMOOTH.replace("{INVERT}", "" if wide else "invert();").replace(
+        "{EVALUATE}", drives.EVALUATE_CPU if wide else drives.EVALUATE_LANES
+    )
     step = (
-        _STEP.replace("{SMOOTH}", drives.SMOOTH.replace("{INVERT}", "" if wide else "invert();"))
+        _STEP.replace("{SMOOTH}", smooth)
         .replace("{SWEEP}", sweep.SWEEP)
         .replace("{START}", sweep.START_CPU if wide else sweep.START_LANES)
         .replace("{DOF_ROWS}", sweep.DOF_ROWS)
@@ -354,8 +350,13 @@ def source(size: SizeClass) -> str:
     return body if wide else loops.DEFINITIONS + loops.rolled(body)
 
 
+def compile_options(cuda: bool) -> dict[str, Any]:
+    """On CUDA divisions and roots are those of the hardware, good to two units in the last place."""
+    return {"module_options": {"fast_math": True}} if cuda else {}
+
+
 @functools.cache
-def step_kernel(size: SizeClass) -> Any:
+def step_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
     """The kernel of a class; its module is named by its content, so that the cache on disk serves it."""
     text = source(size)
     name = hashlib.sha1(text.encode()).hexdigest()[:12]
@@ -420,4 +421,5 @@ def step_kernel(size: SizeClass) -> Any:
     fused_step.__name__ = fused_step.__qualname__ = f"fused_step_{name}"
     # more lanes than eight an environment would leave a multiprocessor short of registers
     bounds = {"launch_bounds": (32, 2 * size.lanes)} if size.lanes > 8 else {}
-    return wp.kernel(fused_step, module="unique", enable_backward=False, **bounds)
+    options = compile_options(cuda)
+    return wp.kernel(fused_step, module="unique", enable_backward=False, **options, **bounds)
