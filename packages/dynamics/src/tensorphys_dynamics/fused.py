@@ -228,7 +228,7 @@ def choose_size_class(
     )
     wanted = slots * (ROW_HEAD + 4 * bare.row)
     # room beside the rest, and at least what the smooth part needs in the same place
-    smooth = 34 * bare.links + bare.velocities
+    smooth = 22 * bare.links + bare.velocities
     room = max(_SHARED_FLOATS - bare.scratch_floats + smooth, smooth)
     pool = -(-(wanted if lanes == 1 else min(wanted, room)) // 32) * 32
     size = replace(bare, pool=max(pool, 32))
@@ -279,6 +279,10 @@ def _table(kind: ArticulationType, size: SizeClass, padding: int) -> npt.NDArray
     else:
         below = [[d for d, chain in enumerate(kind.chains) if i in chain[:-1]] for i in range(velocities)]
         below[:root] = [[]] * root
+        words = [chain[root:] + (0,) * (-len(chain[root:]) % 4) for chain in kind.chains]
+        columns["WORD"] = np.cumsum([0, *(len(c) // 4 for c in words)])[:-1]
+        columns["WORDS"] = [int.from_bytes(bytes(c[p : p + 4]), "little") for c in words for p in range(0, len(c), 4)]
+        columns["ROW"] = starts[:-1] + (np.array(columns["DEPTH"]) << 16)
         columns["BELOW"] = np.concatenate(([0], np.cumsum([len(b) for b in below])))
         columns["BELOW_ROW"] = [int(starts[d]) << 8 | d for b in below for d in b]
     for name, values in columns.items():

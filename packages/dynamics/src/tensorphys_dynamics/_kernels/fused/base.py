@@ -32,9 +32,9 @@ TWO_ACTS_CPU = r"""
   float blocks[LOCAL_CONTACTS][BLOCK];
 """
 TWO_ACTS_LANES = r"""
-  float response[EB];               // V = R^-1, see `factor_lanes.py`
+  union { float response[EB], rate[LB][12]; };  // V = R^-1, see `factor_lanes.py`; velocities are dead by then
   union {
-    struct { float inertia[LB][6], rate[LB][12], sub[LB][SUBTREE], force[VB]; };
+    struct { float inertia[LB][6], sub[LB][SUBTREE], force[VB]; };
     alignas(16) float pool[POOL];
   };
 """
@@ -71,12 +71,21 @@ auto symmetric = [](const float* m, V a) {
 };
 """
 
+# Where a row starts and its last place; groups read both at once.
+PLACES_CPU = r"""
+auto row_start = [&](int i) { return LDG(T + T_ROW + i); };
+auto depth_of = [&](int i) { return LDG(T + T_DEPTH + i); };
+"""
+PLACES_LANES = r"""
+auto row_start = [&](int i) { return LDG(T + T_ROW + i) & 0xffff; };
+auto depth_of = [&](int i) { return LDG(T + T_ROW + i) >> 16; };
+"""
+
 SETTING = r"""
 {DISABLED}
 const int* T = table.data;
 auto tab = [&](int at) { return LDG(T + at); };
-auto row_start = [&](int i) { return LDG(T + T_ROW + i); };
-auto depth_of = [&](int i) { return LDG(T + T_DEPTH + i); };
+{PLACES}
 const int nl = tab(0), nv = tab(1), level_count = tab(2), stage_count = tab(3), entry_count = tab(4);
 const int link0 = env * nl, dof0 = env * (nv - NR) - NR, velocity0 = env * nv;  // dof0 + i: row of index i
 const float h = time_step.data[0] / (float)substeps;

@@ -7,7 +7,6 @@ leave of it; the right-hand side stands before the first entry of a row and is e
 """
 
 CLEAR = r"""
-for (int i = lane; i < entry_count; i += G) w->response[i] = 0.0f;
 for (int e = lane; e < 6 * NR; e += G) w->motion[e / 6][e % 6] = e % 7 == 0 ? 1.0f : 0.0f;
 """
 
@@ -64,9 +63,11 @@ auto factorize = [&]() {
     float inverse = 0.0f;
     for (int q = lane - 1; q <= depth; q += G) {
       float a = q < 0 ? w->kick[i] : w->factor[start + q], pivot = diagonal;
+      int next = tab(T_BELOW_ROW + first);
       for (int t = first; t < end; t++) {
-        const int below = tab(T_BELOW_ROW + t), other = below >> 8;
-        const float* row = w->factor + other;
+        const int below = next;
+        next = tab(T_BELOW_ROW + t + 1);
+        const float* row = w->factor + (below >> 8);
         float ratio = row[depth];
         if (rough && (w->flag[below & 255] & LOCKED)) ratio = 0.0f;
         a -= ratio * row[q];
@@ -164,9 +165,9 @@ if (NR == 6) {
       w->inverse_root[i] = inverse[i];
       w->sine[i] = z[i];
       UNROLL
-      for (int j = 0; j <= i; j++) {
-        w->factor[r + i * stride + j] = a[i][j];
-        w->response[r + i * stride + j] = v[i][j];
+      for (int j = 0; j < 6; j++) {
+        if (j <= i) w->factor[r + i * stride + j] = a[i][j];
+        w->response[r + i * stride + j] = j <= i ? v[i][j] : 0.0f;
       }
     }
   }
@@ -196,8 +197,10 @@ auto invert = [&]() {
           p = 6;
         }
       }
+      int next = tab(T_CHAIN_ROW + start + p);
       for (; p < depth; p++) {
-        const int other = tab(T_CHAIN_ROW + start + p);
+        const int other = next;
+        next = tab(T_CHAIN_ROW + start + p + 1);
         if (q <= p) a += row[p] * w->response[other + q];
       }
       w->response[start + q] = q == depth ? inverse : -a * inverse;
@@ -208,14 +211,21 @@ auto invert = [&]() {
 """
 
 SOLVES = r"""
-// Sum of a row's entries times what stands at the velocities of its chain. Rows of the root are as wide as the root.
+// Sum of a row's entries times what stands at the velocities of its chain. Rows of the root are as wide as the root;
+// the chains of joints stand four to a word.
 auto along = [&](const float* entries, int i, const float* x) {
-  const int start = row_start(i), depth = depth_of(i);
-  const float* row = entries + start;
+  const float* row = entries + row_start(i);
   float value = 0.0f;
   UNROLL
   for (int p = 0; p < NR; p++) value += row[p] * x[p];
-  for (int p = NR; p <= depth; p++) value += row[p] * x[tab(T_CHAIN + start + p)];
+  const int depth = depth_of(i);
+  int word = tab(T_WORD + i);
+  for (int p = NR; p <= depth; p += 4, word++) {
+    const unsigned places = tab(T_WORDS + word);
+    UNROLL
+    for (int e = 0; e < 4; e++)
+      if (p + e <= depth) value += row[p + e] * x[(places >> (8 * e)) & 255];
+  }
   return value;
 };
 // x <- M^-1 x for the right-hand side that `factorize` has eliminated; what friction holds stays at zero, its row
@@ -247,15 +257,21 @@ auto from_u = [&](const float* u, float* v) {
 };
 auto from_u_twice = [&](const float* u0, float* v0, const float* u1, float* v1) {
   for (int i = lane; i < nv; i += G) {
-    const int start = row_start(i), depth = depth_of(i);
-    const float* row = w->response + start;
+    const float* row = w->response + row_start(i);
     float a = 0.0f, b = 0.0f;
     UNROLL
     for (int p = 0; p < NR; p++) { a += row[p] * u0[p]; b += row[p] * u1[p]; }
-    for (int p = NR; p <= depth; p++) {
-      const int j = tab(T_CHAIN + start + p);
-      a += row[p] * u0[j];
-      b += row[p] * u1[j];
+    const int depth = depth_of(i);
+    int word = tab(T_WORD + i);
+    for (int p = NR; p <= depth; p += 4, word++) {
+      const unsigned places = tab(T_WORDS + word);
+      UNROLL
+      for (int e = 0; e < 4; e++)
+        if (p + e <= depth) {
+          const int j = (places >> (8 * e)) & 255;
+          a += row[p + e] * u0[j];
+          b += row[p + e] * u1[j];
+        }
     }
     v0[i] = a;
     v1[i] = b;

@@ -85,6 +85,8 @@ class SizeClass:
             "STAGE": self.velocities + 1 if self.wide else 0,
             "CHAIN": self.entries,
             "CHAIN_ROW": 0 if self.wide else self.entries,
+            "WORD": 0 if self.wide else self.velocities,
+            "WORDS": 0 if self.wide else self.entries // 4 + self.velocities,
             "BELOW": 0 if self.wide else self.velocities + 1,
             "BELOW_ROW": 0 if self.wide else self.entries,
         }
@@ -108,8 +110,9 @@ class SizeClass:
     @property
     def scratch_floats(self) -> int:
         """Floats of an environment in fast memory, for a group; padding against bank conflicts included."""
-        smooth = 34 * self.links + self.velocities
-        rest = 13 + 10 * self.links + 3 + 22 * self.velocities + 6 + 2 * self.row_width + 2 * (self.entries + 8)
+        smooth = 22 * self.links + self.velocities
+        rest = 13 + 10 * self.links + 6 + 22 * self.velocities + 6 + 2 * self.row_width
+        rest += self.entries + 8 + max(self.entries + 8, 12 * self.links)
         return rest + max(smooth, self.pool) + 32
 
 
@@ -296,6 +299,7 @@ def source(size: SizeClass) -> str:
     wide = size.wide
     contact = contact_cpu if wide else contact_lanes
     idle = "float* idle = w->response;" if wide else "float* idle = nullptr;"
+    places = base.PLACES_CPU if wide else base.PLACES_LANES
     clear = "" if wide else factor_lanes.CLEAR
     solve = drives.UNBLEND_SOLVE_CPU if wide else drives.UNBLEND_SOLVE_LANES
     smooth = drives.SMOOTH.replace("{INVERT}", "" if wide else "invert();").replace(
@@ -316,7 +320,7 @@ def source(size: SizeClass) -> str:
             "float* spill = spill_.data + (long long)env * spill_stride;",
             base.ALGEBRA,
             contact_setup.TANGENT,
-            base.SETTING.replace("{IDLE}", idle).replace("{DISABLED}", base.DISABLED).replace("{CLEAR}", clear),
+            base.SETTING.replace("{IDLE}", idle).replace("{DISABLED}", base.DISABLED).replace("{CLEAR}", clear).replace("{PLACES}", places),
             "" if wide else _MOST_CONTACTS,
             motion.HALF_ANGLES_CPU if wide else motion.HALF_ANGLES_LANES,
             motion.CHAIN_ALGEBRA_CPU if wide else motion.CHAIN_ALGEBRA_LANES,
