@@ -192,8 +192,9 @@ def _row_starts(kind: ArticulationType, padding: int) -> npt.NDArray[np.int64]:
     return np.array([*starts, at], np.int64)
 
 
-# A multiprocessor of the current generation keeps 32 environments with this many floats each.
-_SHARED_FLOATS = 1760
+# Floats for rows of contacts that fast memory has for certain; more would cost environments at a time, which is worse
+# than rows in global memory (an ant with 256 took 980 us, with 576 1123 us).
+_ROWS = 256
 # A block may declare this much.
 _SHARED_BYTES = 48 * 1024
 
@@ -229,7 +230,7 @@ def choose_size_class(
     wanted = slots * (ROW_HEAD + 4 * bare.row)
     # room beside the rest, and at least what the smooth part needs in the same place
     smooth = 22 * bare.links + bare.velocities
-    room = max(_SHARED_FLOATS - bare.scratch_floats + smooth, smooth)
+    room = max(_ROWS, smooth)
     pool = -(-(wanted if lanes == 1 else min(wanted, room)) // 32) * 32
     size = replace(bare, pool=max(pool, 32))
     while 1 < size.lanes < 32 and 4 * size.scratch_floats * (32 // size.lanes) > _SHARED_BYTES:

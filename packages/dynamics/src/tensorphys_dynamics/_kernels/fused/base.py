@@ -71,6 +71,9 @@ auto symmetric = [](const float* m, V a) {
 };
 """
 
+SIZES_CPU = "const int nl = tab(0), nv = tab(1);"
+SIZES_LANES = "constexpr int nl = LB, nv = VB;"
+
 # Where a row starts and its last place; groups read both at once.
 PLACES_CPU = r"""
 auto row_start = [&](int i) { return LDG(T + T_ROW + i); };
@@ -86,7 +89,8 @@ SETTING = r"""
 const int* T = table.data;
 auto tab = [&](int at) { return LDG(T + at); };
 {PLACES}
-const int nl = tab(0), nv = tab(1), level_count = tab(2), stage_count = tab(3), entry_count = tab(4);
+{SIZES}
+const int level_count = tab(2), stage_count = tab(3), entry_count = tab(4);
 const int link0 = env * nl, dof0 = env * (nv - NR) - NR, velocity0 = env * nv;  // dof0 + i: row of index i
 const float h = time_step.data[0] / (float)substeps;
 const int slot0 = k.slot_start.data[env], nc = k.count.data[env];

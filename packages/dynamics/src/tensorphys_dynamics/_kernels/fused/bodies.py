@@ -41,7 +41,7 @@ auto link_masses = [&]() {
     o[0] = dot(ta, a); o[1] = dot(tb, b); o[2] = dot(td, d);
     o[3] = dot(ta, b); o[4] = dot(ta, d); o[5] = dot(tb, d);
   }
-  SYNC();
+  MEET();
 };
 """
 
@@ -73,7 +73,7 @@ auto link_velocities = [&]() {
     store(w->rate[0] + 6, V{0, 0, 0});
     store(w->rate[0] + 9, cross(linear, angular));
   }
-  SYNC();
+  MEET();
   for (int level = 1; level < level_count; level++) {
     for (int o = tab(T_LEVEL + level) + lane; o < tab(T_LEVEL + level + 1); o += G) {
       int l = tab(T_ORDER + o);
@@ -92,7 +92,7 @@ auto link_velocities = [&]() {
       store(to + 6, alpha);
       store(to + 9, a);
     }
-    SYNC();
+    MEET();
   }
 };
 """
@@ -136,7 +136,7 @@ auto wrenches = [&](bool first) {
     kick_momentum(impulse, turn);
     known = damped == 0.0f;
   }
-  SYNC();
+  MEET();
 };
 auto forces = [&](bool first) {
   link_velocities();
@@ -239,6 +239,6 @@ auto link_forces = [&]() {
     if (i < NR) w->force[i] = i < 3 ? f[i] : n[i - 3];
     else w->force[i] = dot(load(w->motion[i]), load(f)) + dot(load(w->motion[i] + 3), load(n));
   }
-  SYNC();
+  MEET();
 };
 """

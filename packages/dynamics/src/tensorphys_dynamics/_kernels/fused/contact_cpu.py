@@ -98,7 +98,7 @@ auto contact_start = [&]() {
 };
 // One block step of every contact in the order of the keys: normal first, then friction with the new normal impulse.
 // Returns whether it changed an impulse suddenly.
-auto contact_pass = [&](const bool biased) {
+auto contact_pass = [&](const bool biased, bool) {
   float change = 0.0f, largest = 0.0f;
   int active = 0;
   for (int at = 0; at < nc; at++) {
@@ -133,7 +133,7 @@ auto contact_pass = [&](const bool biased) {
   }
   return active > 0 && change > SUDDEN * largest;
 };
-auto contact_move = [&]() {
+auto contact_move = [&](bool) {
   for (int at = 0; at < nc; at++) {
     float* row = block(at);
     F8 a = F8{0, 0, 0, 0, 0, 0, 0, 0};

@@ -118,8 +118,14 @@ enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, SLIDE = 7, COUPLE_X =
        LENGTH = 21, SHARED = 22, SLIDE_SPEED = 22 };
 auto contact_head = [&](float* row, int slot, const Contact& o, float approach, float ann, float atn, float asn,
                         float axx, float axy, float ayy) {
-  const float* impulse = (const float*)&r.impulse.data[slot];
-  row[0] = impulse[0]; row[1] = impulse[1]; row[2] = impulse[2];
+  // what is read stands before what is written, so that the loads are under way together
+  const V impulse = load((const float*)&r.impulse.data[slot]);
+  const float gap = r.separation.data[slot], stiffness = k.stiffness.data[slot];
+  const float stick = k.static_friction.data[slot], slide = k.dynamic_friction.data[slot];
+  const int body0 = k.body0.data[slot], body1 = k.body1.data[slot];
+  const float bound0 = body0 >= 0 ? m.link_max_depenetration_velocity.data[body0] : 1.0e30f;
+  const float bound1 = body1 >= 0 ? m.link_max_depenetration_velocity.data[body1] : 1.0e30f;
+  store(row, impulse);
   // A response that is rounding beside the others is none: the chain does not move the contact that way. The
   // tangential block of a chain of one or two joints is singular; a little more on its diagonal makes it regular.
   const float trace = axx + ayy, regular = greater(1.0e-4f * trace, 1.0e-12f);
@@ -141,21 +147,16 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
   store(row + PRESCRIBED, v);
   row[APPROACH] = approach + v.x;
   row[BOUNCE] = 0.0f;
-  const float gap = r.separation.data[slot];
   row[SEPARATION] = gap;
   row[LEAK] = 0.0f;
   row[BIASED] = -gap / h;
   if (!(gap > 0.0f)) {
-    float bound = 1.0e30f;
-    const int body0 = k.body0.data[slot], body1 = k.body1.data[slot];
-    if (body0 >= 0) bound = m.link_max_depenetration_velocity.data[body0];
-    if (body1 >= 0) bound = lesser(bound, m.link_max_depenetration_velocity.data[body1]);
+    const float bound = lesser(bound0, bound1);
     // never more energy than a push across the contact would cost
     const float ratio = 3.0f * ann / greater(ann + trace, 1.0e-30f);
     row[BIASED] = lesser(-PUSH * gap / h, bound * sqrtf(lesser(ratio, 1.0f)));
     row[LEAK] = LEAK_SPEED * h * sqrtf(dot(gravity, gravity)) * row[NORMAL];
   }
-  const float stiffness = k.stiffness.data[slot];
   if (stiffness > 0.0f && ann > 0.0f) {
     // the row of a spring, see `spring_law` in surfaces.py; it holds in passes without bias as well, see `stiffen`
     const float share = k.spring_per_mass.data[slot] == 1 ? 1.0f / ann : 1.0f;
@@ -168,8 +169,8 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
     row[BIASED] = row[BOUNCE] = -h * stiffness * share * gap / gain;
     row[LEAK] = 0.0f;
   }
-  row[STICK_MU] = k.static_friction.data[slot];
-  row[SLIDE_MU] = k.dynamic_friction.data[slot];
+  row[STICK_MU] = stick;
+  row[SLIDE_MU] = slide;
 };
 // Tangential impulse: the one that stops the contact inside the static cone, else one on the dynamic cone.
 auto friction = [&](const float* row, float vx, float vy, float dn, float normal, float& x, float& y) {

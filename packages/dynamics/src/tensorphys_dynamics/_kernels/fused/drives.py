@@ -75,7 +75,7 @@ auto assemble = [&](bool first) {
     }
     w->kick[i] = h * force;
   }
-  SYNC();
+  MEET();
 };
 // Velocity after the kick. The first kick of a new state is half as long.
 auto kicked = [&]() {
@@ -85,7 +85,7 @@ auto kicked = [&]() {
     else if (fresh && tab_smooth(i)) weight = 0.5f;
     w->free_v[i] = w->v[i] - w->half_kick[i] + weight * w->kick[i];
   }
-  SYNC();
+  MEET();
 };
 // Mark actuators whose force would pass its bound; a mark made under contact load (2) stays until the load is solved.
 auto saturate = [&]() {
@@ -131,14 +131,15 @@ auto dof_flags = [&]() {
     if (flag & (1 | 8)) w->row_mass[i] = 1.0f / greater(response_row(i, w->response), 1.0e-30f);
     any |= flag;
   }
-  SYNC();
+  MEET();
   return (group_any(any & (1 | 8)) ? 1 : 0) | (group_any(any & 2) ? 2 : 0);
 };
 """
 
 # A synchronised root feels what is applied now: its half kick does not straddle the change of the applied forces.
 UNBLEND = r"""
-auto unblend_root = [&]() {
+auto unblend_root = [&](bool wanted) {
+  if (!warp_any(wanted)) return;
   int changed = 0;
   for (int l = lane; l < nl; l += G) {
     const float* now = (const float*)&c.link_force.data[link0 + l];
@@ -151,12 +152,13 @@ auto unblend_root = [&]() {
   }
   for (int i = NR + lane; i < nv; i += G)
     if (c.actuation.data[dof0 + i] != s.previous_actuation.data[dof0 + i]) changed = 1;
-  SYNC();
-  if (!group_any(changed)) return;
+  changed = wanted && group_any(changed);
+  MEET();
+  if (!warp_any(changed)) return;
   link_forces();
   {SOLVE}
-  unblended = 1;
-  SYNC();
+  unblended = changed;
+  MEET();
 };
 """
 
@@ -177,7 +179,7 @@ UNBLEND_SOLVE_CPU = r"""
       for (int p = 0; p < depth_of(i); p++)
         value -= w->factor[row_start(i) + p] * w->force[tab(T_CHAIN + row_start(i) + p)];
       w->force[i] = value;
-      if (i >= NR) continue;
+      if (i >= NR || !changed) continue;
       w->free_v[i] += 0.5f * value;
       w->kick[i] += value;
     }
@@ -189,7 +191,7 @@ UNBLEND_SOLVE_LANES = r"""
     if (i >= NR) force += 0.5f * (c.actuation.data[dof0 + i] - s.previous_actuation.data[dof0 + i]);
     w->force[i] = h * force;
   }
-  SYNC();
+  MEET();
   // limit_impulse <- V^T force; it means nothing before the rows are made
   for (int i = lane; i < nv; i += G) {
     const int depth = depth_of(i);
@@ -205,11 +207,11 @@ UNBLEND_SOLVE_LANES = r"""
     }
     w->limit_impulse[i] = value;
   }
-  SYNC();
+  MEET();
   for (int i = lane; i < nv; i += G) {
     const float value = along(w->response, i, w->limit_impulse);
     w->force[i] = value;
-    if (i < NR) {
+    if (i < NR && changed) {
       w->free_v[i] += 0.5f * value;
       w->kick[i] += value;
     }
@@ -234,7 +236,7 @@ for (int i = NR + lane; i < nv; i += G) {
   w->flag[i] &= KINDS;
   if (drive_type(i) == 2) scaling = true;
 }
-scaling = group_any(scaling);
+scaling = warp_any(scaling);
 if (!scaling) lock_resting();
 if (!last) add_tension();
 for (int attempt = 0;;) {
@@ -266,10 +268,10 @@ for (int attempt = 0;;) {
     if (any_limit()) changed |= unlock();
   }
   if (attempt < ATTEMPTS - 1) changed |= saturate();
-  if (!changed) break;
-  attempt++;
+  if (!warp_any(changed)) break;  // once more changes nothing where nothing changed
+  if (changed) attempt++;
 }
 if (last) break;
-if (NR == 6 && substep == 0 && !fresh && root_synced) unblend_root();
+if (NR == 6 && substep == 0) unblend_root(!fresh && root_synced);
 const int rows = dof_flags();
 """

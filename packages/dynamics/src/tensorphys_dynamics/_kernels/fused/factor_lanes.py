@@ -47,7 +47,7 @@ auto mass_rows = [&]() {
     e[0] = -y; e[1] = x; e[2] = 0.0f; e[3] = o[8]; e[4] = o[9]; e[5] = o[6];
     for (int i = 0; i < 6; i++) w->inverse_root[i] = w->factor[r + i * (stride + 1)];
   }
-  SYNC();
+  MEET();
 };
 """
 
@@ -88,11 +88,11 @@ auto factorize = [&]() {
       depth = depth_of(i - 1);
       diagonal = w->factor[start + depth];
     }
-    SYNC();
+    MEET();
     if (lane == 0) w->inverse_root[done] = inverse;
   }
   {ROOT}
-  SYNC();
+  MEET();
 };
 """
 
@@ -100,7 +100,7 @@ auto factorize = [&]() {
 # factorises what is left and inverts it.
 ROOT = r"""
 if (NR == 6) {
-  SYNC();
+  MEET();
   const int r = row_start(0), stride = row_start(1) - r, own = lane < 6 ? lane : -1;
   if (G > 1) {
     float sum[6] = {0, 0, 0, 0, 0, 0};
@@ -126,7 +126,7 @@ if (NR == 6) {
       }
     }
   }
-  SYNC();
+  MEET();
   if (lane == 0) {
     float a[6][6], v[6][6], z[6], inverse[6];
     UNROLL
@@ -205,7 +205,7 @@ auto invert = [&]() {
       }
       w->response[start + q] = q == depth ? inverse : -a * inverse;
     }
-    SYNC();
+    MEET();
   }
 };
 """
@@ -233,8 +233,8 @@ auto along = [&](const float* entries, int i, const float* x) {
 auto back_substitute = [&](float* x) {
   invert();
   for (int i = lane; i < nv; i += G) x[i] = along(w->response, i, w->sine);
-  SYNC();
-  if (!rough) return;
+  MEET();
+  if (!warp_any(rough)) return;
   for (int i = NR + lane; i < nv; i += G) {
     if (!(w->flag[i] & LOCKED)) continue;
     float* row = w->factor + row_start(i);
@@ -244,12 +244,12 @@ auto back_substitute = [&](float* x) {
     w->friction[i] = along(w->factor, i, x) - given;
     for (int p = 0; p < depth; p++) row[p] = 0.0f;
   }
-  SYNC();
+  MEET();
 };
 // u = R v, in which the kinetic energy is |u|^2 / 2
 auto to_u = [&](const float* v, float* u) {
   for (int i = lane; i < nv; i += G) u[i] = rough && (w->flag[i] & LOCKED) ? 0.0f : along(w->factor, i, v);
-  SYNC();
+  MEET();
 };
 auto from_u = [&](const float* u, float* v) {
   for (int i = lane; i < nv; i += G) v[i] = along(w->response, i, u);

@@ -36,11 +36,12 @@ def holding_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
 
     The state must have roots at rest, and the control no forces on links.
     """
+    sizes = base.SIZES_CPU if size.wide else base.SIZES_LANES
     places = base.PLACES_CPU if size.wide else base.PLACES_LANES
     text = source.pieces(
         size,
         base.ALGEBRA,
-        base.SETTING.replace("{IDLE}", "").replace("{DISABLED}", "").replace("{CLEAR}", "").replace("{PLACES}", places),
+        base.SETTING.replace("{IDLE}", "").replace("{DISABLED}", "").replace("{CLEAR}", "").replace("{PLACES}", places).replace("{SIZES}", sizes),
         motion.HALF_ANGLES_CPU if size.wide else motion.HALF_ANGLES_LANES,
         motion.CHAIN_ALGEBRA_CPU if size.wide else motion.CHAIN_ALGEBRA_LANES,
         motion.POSES,

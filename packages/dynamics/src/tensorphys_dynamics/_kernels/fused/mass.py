@@ -18,7 +18,7 @@ auto own_masses = [&]() {
     o[8] = inertia[XZ] * turn - b.x * x.z;
     o[9] = inertia[YZ] * turn - b.y * x.z;
   }
-  SYNC();
+  MEET();
 };
 """
 
@@ -37,7 +37,7 @@ GATHER_LANES = r"""
 auto gather = [&](const int begin, const int end) {
   for (int k = begin + lane; k < end; k += G)
     for (int l = nl - 1; l > 0; l--) w->sub[tab(T_PARENT + l)][k] += w->sub[l][k];
-  SYNC();
+  MEET();
 };
 """
 
@@ -72,7 +72,7 @@ auto mass_rows = [&]() {
     }
     w->inverse_root[i] = row[depth];  // what the factorisation measures its pivots by
   }
-  SYNC();
+  MEET();
 };
 """
 
@@ -156,7 +156,7 @@ auto momentum_root = [&]() {
     for (int i = 6; i < nv; i++) sum += w->factor[row_start(i) + p] * w->v[i];
     w->joint[p] = sum;
   }
-  SYNC();
+  MEET();
   const float* o = w->sub[0];
   V b = load(o + 1), x = b * (1.0f / o[0]), linear = load(w->v), angular = load(w->v + 3);
   V joint = load(w->joint), joint_spin = load(w->joint + 3) - cross(x, joint);
@@ -180,14 +180,14 @@ auto momentum_root = [&]() {
     }
     sound = dot(angular, angular) <= FASTEST_TURN * FASTEST_TURN && dot(linear, linear) <= FASTEST * FASTEST;
     if (sound && nl > 1) travel = travel - (shift + x - middle - middle_step);
-    SYNC();
-    if (sound && lane == 0) {
-      store(w->v, linear);
-      store(w->v + 3, angular);
-      if (nl > 1) store(w->root, (centre - origin) + travel);
-    }
-    SYNC();
   }
+  MEET();
+  if (sound && lane == 0) {
+    store(w->v, linear);
+    store(w->v + 3, angular);
+    if (nl > 1) store(w->root, (centre - origin) + travel);
+  }
+  MEET();
   if (!sound) {
     linear = held;
     angular = held_turn;

@@ -43,13 +43,14 @@ auto sine_cosine = [](float a, float& sine, float& cosine) {
 };
 auto half_angles = [&]() {
   for (int i = NR + lane; i < nv; i += G) sine_cosine(0.5f * w->q[i], w->sine[i], w->cosine[i]);
-  SYNC();
+  MEET();
 };
 """
 
 # Vectors and quaternions of the walk along the chains: four-vectors on the CPU (lane 3 of a vector means nothing, and
 # a store spills into the next item, which is written later), plain structs in a group.
 CHAIN_ALGEBRA_CPU = r"""
+auto off_centre = [](F4 a) { return a[0] != 0.0f || a[1] != 0.0f || a[2] != 0.0f; };
 auto turn3 = [](F4 a) { return __builtin_shufflevector(a, a, 1, 2, 0, 3); };
 auto take = [](const float* p) { return F4{p[0], p[1], p[2], 0.0f}; };
 auto take4 = [](const float* p) { return *(const F4*)p; };
@@ -81,6 +82,7 @@ auto turned4 = [](F4 axis, float sn, float cs) {
 };
 """
 CHAIN_ALGEBRA_LANES = r"""
+auto off_centre = [](V a) { return a.x != 0.0f || a.y != 0.0f || a.z != 0.0f; };
 auto take = load;
 auto take4 = load_q;
 auto put = store;
@@ -101,23 +103,34 @@ auto poses = [&]() {
     store_q(w->rot[0], load_q(w->root + 3));
     store(w->pos[0], V{0, 0, 0});
   }
-  SYNC();
+  MEET();
   for (int level = 1; level < level_count; level++) {
     for (int o = tab(T_LEVEL + level) + lane; o < tab(T_LEVEL + level + 1); o += G) {
       int l = tab(T_ORDER + o), parent = tab(T_PARENT + l);
+      const int first = tab(T_FIRST + l), end = tab(T_FIRST + l + 1);
       const float* rest = (const float*)&m.link_rest_pose.data[link0 + l];
+      const auto offset = take(rest);
+      const auto turn = take4(rest + 3);
+      // of the first joint, under way with the rest pose
+      auto next_axis = take(first < end ? (const float*)&m.dof_axis.data[dof0 + first] : rest);
+      auto next_anchor = take(first < end ? (const float*)&m.dof_anchor.data[dof0 + first] : rest);
+      bool next_rotational = first < end && tab(T_ROTATIONAL + first);
       auto r = take4(w->rot[parent]);
-      auto p = take(w->pos[parent]) + rotate4(r, take(rest));
-      r = normalize4(multiply4(r, take4(rest + 3)));
-      for (int i = tab(T_FIRST + l); i < tab(T_FIRST + l + 1); i++) {
-        auto local = take((const float*)&m.dof_axis.data[dof0 + i]);
+      auto p = take(w->pos[parent]) + rotate4(r, offset);
+      r = normalize4(multiply4(r, turn));
+      for (int i = first; i < end; i++) {
+        const auto local = next_axis, anchor = next_anchor;
+        const bool rotational = next_rotational;
+        if (i + 1 < end) {
+          next_axis = take((const float*)&m.dof_axis.data[dof0 + i + 1]);
+          next_anchor = take((const float*)&m.dof_anchor.data[dof0 + i + 1]);
+          next_rotational = tab(T_ROTATIONAL + i + 1);
+        }
         auto axis = rotate4(r, local);
-        if (tab(T_ROTATIONAL + i)) {
-          const float* at = (const float*)&m.dof_anchor.data[dof0 + i];
+        if (rotational) {
           const auto turned = multiply4(r, turned4(local, w->sine[i], w->cosine[i]));
           auto pivot = p;
-          if (at[0] != 0.0f || at[1] != 0.0f || at[2] != 0.0f) {
-            const auto anchor = take(at);
+          if (off_centre(anchor)) {
             pivot = p + rotate4(r, anchor);
             p = pivot - rotate4(turned, anchor);
           }
@@ -133,7 +146,7 @@ auto poses = [&]() {
       put_q(w->rot[l], r);
       put(w->pos[l], p);
     }
-    SYNC();
+    MEET();
   }
 };
 """
@@ -169,7 +182,7 @@ auto clamp = [&](float* v) {
     V a = load(v), b = load(v + 3);
     float linear = dot(a, a), angular = dot(b, b);
     float top = lesser(m.link_max_linear_velocity.data[link0], FASTEST), spin = lesser(m.link_max_angular_velocity.data[link0], HALF_TURN / h);
-    SYNC();
+    MEET();
     if (linear > top * top) {
       clamped = 1;
       if (lane == 0) {
@@ -179,7 +192,7 @@ auto clamp = [&](float* v) {
     }
     if (angular > spin * spin) { clamped = 1; if (lane == 0) store(v + 3, b * (spin / sqrtf(angular))); }
   }
-  SYNC();
+  MEET();
   return clamped;
 };
 // The root's centre of mass moves along a line, its orientation turns at constant angular velocity.
@@ -231,7 +244,7 @@ ADVANCE = r"""
 auto advance = [&](bool moved, bool rubbed, int substep) {
   if (moved) from_u_twice(w->drift, w->sine, w->u, w->cosine);
   else for (int i = lane; i < nv; i += G) w->sine[i] = w->cosine[i] = w->free_v[i];
-  SYNC();
+  MEET();
   for (int i = NR + lane; i < nv; i += G)
     if (w->flag[i] & 4) {
       float force = w->drive[i] - w->gain[i] * (w->cosine[i] - w->free_v[i]);
@@ -271,6 +284,6 @@ auto advance = [&](bool moved, bool rubbed, int substep) {
   root_synced = known && !loaded;
   if (loaded) known = 0;
   fresh = 0;
-  SYNC();
+  MEET();
 };
 """

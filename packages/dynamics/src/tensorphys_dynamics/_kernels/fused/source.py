@@ -123,22 +123,36 @@ _PRELUDE_CPU = r"""
 #define UNROLL4
 #define LDG(p) (*(p))
 #define SYNC()
+#define MEET()
 typedef float F4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float F8 __attribute__((vector_size(32), aligned(4), may_alias));
 auto group_sum = [](float a) { return a; };
 auto group_any = [](int a) { return a; };
 auto group_first = [](float a) { return a; };
+auto warp_any = [](bool a) { return a; };
 """
+# Lanes of a group meet by SYNC. Where all groups of a warp take the same way they meet by MEET, which costs less; what
+# one of them needs all go through then.
 _PRELUDE_LANES = r"""
 #if defined(__CUDA_ARCH__)
 #define UNROLL _Pragma("unroll")
 #define UNROLL4 _Pragma("unroll 4")
 #define LDG(p) __ldg(p)
 #define SYNC() do { if (G > 1) __syncwarp(mask_); } while (0)
+#define MEET() do { if (G > 1) __syncwarp(); } while (0)
 #define SHUFFLE(a, o) __shfl_xor_sync(mask_, a, o)
 #define INVERSE_ROOT(a) rsqrtf(a)
 const unsigned mask_ = G == 32 ? 0xffffffffu : ((1u << (G & 31)) - 1u) << (threadIdx.x & 31 & ~(G - 1));
 auto group_any = [&](int a) { return G > 1 ? __any_sync(mask_, a) : a; };
+auto warp_any = [&](bool a) { return G > 1 ? __any_sync(0xffffffffu, a) != 0 : a; };
+auto warp_most = [&](int a) {
+#if __CUDA_ARCH__ >= 800
+  return G > 1 ? __reduce_max_sync(0xffffffffu, a) : a;
+#else
+  for (int o = G; o < 32; o *= 2) a = max(a, __shfl_xor_sync(0xffffffffu, a, o));
+  return a;
+#endif
+};
 auto group_first = [&](float a) { return G > 1 ? __shfl_sync(mask_, a, 0, G) : a; };
 auto group_from = [&](float a, int from) { return G > 1 ? __shfl_sync(mask_, a, from, G) : a; };
 // which lanes of the group say so, and the first of them, -1 for none
@@ -153,9 +167,12 @@ auto to_int = [](float a) { return __float_as_int(a); };
 #define UNROLL4
 #define LDG(p) (*(p))
 #define SYNC()
+#define MEET()
 #define SHUFFLE(a, o) 0
 #define INVERSE_ROOT(a) (1.0f / sqrtf(a))
 auto group_any = [](int a) { return a; };
+auto warp_any = [](bool a) { return a; };
+auto warp_most = [](int a) { return a; };
 auto group_first = [](float a) { return a; };
 auto group_from = [](float a, int) { return a; };
 auto group_ballot = [](bool a) { return (int)a; };
@@ -165,10 +182,12 @@ auto to_int = [](float a) { return (int)a; };
 #endif
 auto group_lowest = [&](bool a) { return lowest_bit(group_ballot(a)); };
 auto group_sum = [&](float a) {
+  UNROLL
   for (int o = 1; o < G; o *= 2) a += SHUFFLE(a, o);
   return a;
 };
 auto group_sum3 = [&](float& a, float& b, float& d) {
+  UNROLL
   for (int o = 1; o < G; o *= 2) {
     a += SHUFFLE(a, o);
     b += SHUFFLE(b, o);
@@ -187,18 +206,12 @@ SYNC();
 """
 _MEMORY_LOCAL = "Scratch scratch_; Scratch* w = &scratch_;"
 # groups of one warp walk as many contacts as the one that has most, so that they stay together
-_MOST_CONTACTS = r"""
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-const int most_contacts = G > 1 ? __reduce_max_sync(__activemask(), nc) : nc;
-#else
-const int most_contacts = nc;
-#endif
-"""
+_MOST_CONTACTS = "const int most_contacts = warp_most(nc);"
 
 _STEP = r"""
 if (nc > 0 || r.previous_count.data[env] > 0) match_contacts();
 for (int substep = 0;; substep++) {
-  const bool last = substep == substeps, composed = !last || (NR == 6 && known);
+  const bool last = substep == substeps, composed = NR == 6 || !last;
   bool evaluated = false;
   poses();
   link_masses();
@@ -208,7 +221,7 @@ for (int substep = 0;; substep++) {
   }
   {SMOOTH}
   keep_substep(substep);
-  if (nc > 0 || (rows & 1)) to_u(w->free_v, w->u);
+  if (warp_any(nc > 0 || (rows & 1))) to_u(w->free_v, w->u);
   {SWEEP}
   advance(moved, rubbed, substep);
 }
@@ -299,6 +312,7 @@ def source(size: SizeClass) -> str:
     wide = size.wide
     contact = contact_cpu if wide else contact_lanes
     idle = "float* idle = w->response;" if wide else "float* idle = nullptr;"
+    sizes = base.SIZES_CPU if wide else base.SIZES_LANES
     places = base.PLACES_CPU if wide else base.PLACES_LANES
     clear = "" if wide else factor_lanes.CLEAR
     solve = drives.UNBLEND_SOLVE_CPU if wide else drives.UNBLEND_SOLVE_LANES
@@ -320,7 +334,7 @@ def source(size: SizeClass) -> str:
             "float* spill = spill_.data + (long long)env * spill_stride;",
             base.ALGEBRA,
             contact_setup.TANGENT,
-            base.SETTING.replace("{IDLE}", idle).replace("{DISABLED}", base.DISABLED).replace("{CLEAR}", clear).replace("{PLACES}", places),
+            base.SETTING.replace("{IDLE}", idle).replace("{DISABLED}", base.DISABLED).replace("{CLEAR}", clear).replace("{PLACES}", places).replace("{SIZES}", sizes),
             "" if wide else _MOST_CONTACTS,
             motion.HALF_ANGLES_CPU if wide else motion.HALF_ANGLES_LANES,
             motion.CHAIN_ALGEBRA_CPU if wide else motion.CHAIN_ALGEBRA_LANES,
@@ -424,6 +438,6 @@ def step_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
 
     fused_step.__name__ = fused_step.__qualname__ = f"fused_step_{name}"
     # more lanes than eight an environment would leave a multiprocessor short of registers
-    bounds = {"launch_bounds": (32, 2 * size.lanes)} if size.lanes > 8 else {}
+    bounds = {"launch_bounds": (32, 16)} if size.lanes > 8 else {}
     options = compile_options(cuda)
     return wp.kernel(fused_step, module="unique", enable_backward=False, **options, **bounds)

@@ -159,17 +159,19 @@ if (rows & 1) {
 if (moved && (rows & 2)) slack_pass();
 // Biased passes, after which positions move, and passes without bias; more of both where an impulse came suddenly.
 int biased_passes = 1, passes = nc > 0 || (rows & 1) ? 1 + relaxations : 1;
-for (int pass = 0; pass < passes; pass++) {
-  const bool biased = pass < biased_passes;
-  if (contact_pass(biased) && pass == 0) {
+for (int pass = 0; warp_any(pass < passes); pass++) {
+  const bool on = pass < passes, biased = pass < biased_passes;
+  if (contact_pass(biased, on) && pass == 0) {
     biased_passes += EXTRA;
     passes += 2 * EXTRA;
   }
-  limit_pass(biased);
-  if (pass + 1 != biased_passes) continue;
-  for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
-  SYNC();
-  contact_move();
+  if (on) limit_pass(biased);
+  const bool moves = pass + 1 == biased_passes;
+  if (!warp_any(moves)) continue;
+  if (moves)
+    for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
+  MEET();
+  contact_move(moves);
 }
 loaded = contact_keep();
 if (rough) keep_friction();
@@ -179,5 +181,5 @@ for (int i = NR + lane; i < nv; i += G) {
   if (w->flag[i] & (32 | 64)) w->saturation[i] = w->flag[i] & 32 ? 2 : -2;
 }
 loaded = group_any(loaded);
-SYNC();
+MEET();
 """
