@@ -282,7 +282,9 @@ def _table(kind: ArticulationType, size: SizeClass, padding: int) -> npt.NDArray
         below[:root] = [[]] * root
         words = [chain[root:] + (0,) * (-len(chain[root:]) % 4) for chain in kind.chains]
         columns["WORD"] = np.cumsum([0, *(len(c) // 4 for c in words)])[:-1]
-        columns["WORDS"] = [int.from_bytes(bytes(c[p : p + 4]), "little") for c in words for p in range(0, len(c), 4)]
+        columns["WORDS"] = [
+            int.from_bytes(bytes(c[p : p + 4]), "little") for c in words for p in range(0, len(c), 4)
+        ]
         columns["ROW"] = starts[:-1] + (np.array(columns["DEPTH"]) << 16)
         columns["BELOW"] = np.concatenate(([0], np.cumsum([len(b) for b in below])))
         columns["BELOW_ROW"] = [int(starts[d]) << 8 | d for b in below for d in b]

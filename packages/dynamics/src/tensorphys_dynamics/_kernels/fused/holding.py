@@ -41,7 +41,11 @@ def holding_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
     text = source.pieces(
         size,
         base.ALGEBRA,
-        base.SETTING.replace("{IDLE}", "").replace("{DISABLED}", "").replace("{CLEAR}", "").replace("{PLACES}", places).replace("{SIZES}", sizes),
+        base.SETTING.replace("{IDLE}", "")
+        .replace("{DISABLED}", "")
+        .replace("{CLEAR}", "")
+        .replace("{PLACES}", places)
+        .replace("{SIZES}", sizes),
         motion.HALF_ANGLES_CPU if size.wide else motion.HALF_ANGLES_LANES,
         motion.CHAIN_ALGEBRA_CPU if size.wide else motion.CHAIN_ALGEBRA_LANES,
         motion.POSES,

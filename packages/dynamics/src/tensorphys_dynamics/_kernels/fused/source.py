@@ -334,7 +334,11 @@ def source(size: SizeClass) -> str:
             "float* spill = spill_.data + (long long)env * spill_stride;",
             base.ALGEBRA,
             contact_setup.TANGENT,
-            base.SETTING.replace("{IDLE}", idle).replace("{DISABLED}", base.DISABLED).replace("{CLEAR}", clear).replace("{PLACES}", places).replace("{SIZES}", sizes),
+            base.SETTING.replace("{IDLE}", idle)
+            .replace("{DISABLED}", base.DISABLED)
+            .replace("{CLEAR}", clear)
+            .replace("{PLACES}", places)
+            .replace("{SIZES}", sizes),
             "" if wide else _MOST_CONTACTS,
             motion.HALF_ANGLES_CPU if wide else motion.HALF_ANGLES_LANES,
             motion.CHAIN_ALGEBRA_CPU if wide else motion.CHAIN_ALGEBRA_LANES,
