@@ -208,7 +208,7 @@ def choose_size_class(
         kind: Articulation.
         slots: Most contact slots of an environment.
         cuda: Whether the kernel runs on CUDA.
-        lanes: Lanes an environment on CUDA, a power of 2 up to 32; None for what was fastest.
+        lanes: Lanes an environment on CUDA: 1, 8, 16 or 32; None for what was fastest.
     """
     count = kind.velocity_count
     if not cuda:
@@ -216,7 +216,7 @@ def choose_size_class(
         entries = int(np.sum(-(-np.arange(1, velocities + 1) // 8) * 8))
         return SizeClass(kind.root_count, _bound(kind.link_count), velocities, entries, 1)
     if lanes is None:
-        lanes = 1 if count <= 4 else 8 if count <= 32 else 16
+        lanes = 1 if count <= 4 else 8 if count <= 32 and kind.max_chain <= 12 else 16
     bare = SizeClass(
         root=kind.root_count,
         links=kind.link_count,
