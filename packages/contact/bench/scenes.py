@@ -55,7 +55,10 @@ def main() -> None:
     for script in options.scenes.split(","):
         peers = [name for name in SCENES[script] if name in wanted]
         extra = ["--device", options.device, "--repeat", str(options.repeat), "--peers", ",".join(peers)]
-        results.append(run(script, extra + (small[script] if options.small else [])))
+        try:
+            results.append(run(script, extra + (small[script] if options.small else [])))
+        except ModuleNotFoundError as error:  # what the extras bring, in an environment of a peer
+            results.append({"scene": script, "failed": str(error)})
     kept = options.json or os.environ.get("TENSORPHYS_BENCH_JSON")
     if kept:
         pathlib.Path(kept).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
