@@ -411,16 +411,17 @@ def test_sharing_the_choice_of_contacts_changes_nothing(device: str) -> None:
 
 
 @pytest.mark.parametrize("degrees", [0.0, 10.0, 45.0, 90.0])
-def test_cubes_pushed_into_each_other_face_to_face(device: str, degrees: float) -> None:
-    """Under the middle planes of a cube two of its sides are alike near; the depth is that of the nearer one."""
-    depth = 0.4 * HALF
+def test_boxes_pushed_into_each_other_face_to_face(device: str, degrees: float) -> None:
+    """Deep inside two sides of a box are alike near; the depth is that of the nearer one."""
+    sides, cells, depth = np.array([0.3, 0.25, 0.2]), 24, 0.12109375
+    parameters = ts.FieldParameters(resolution=cells)
+    box = tc.cook_sdf(CORNERS * sides, TRIANGLES, parameters=parameters, device=device)
     half = np.radians(degrees) / 2.0
     turn = [0.0, 0.0, np.sin(half), np.cos(half)]
-    poses = np.array([[[0, 0, 0, *turn], [0, 0, 2.0 * HALF - depth, *turn]]])
-    found = collide(
-        [S.SDF, S.SDF], poses, device, sizes=[(1, 1, 1)] * 2, shape_sdf=[0, 0], sdfs=[cube(device)]
-    )
-    assert found[0]["separation"].min() == pytest.approx(-depth, abs=0.35 * CELL)
+    poses = np.array([[[0, 0, 0, *turn], [0, 0, 2.0 * sides[2] - depth, *turn]]])
+    size = {"sizes": [(1, 1, 1)] * 2, "offset": 0.03125, "shape_sdf": [0, 0], "sdfs": [box]}
+    found = collide([S.SDF, S.SDF], poses, device, **size)
+    assert found[0]["separation"].min() == pytest.approx(-depth, abs=0.35 * 2.0 * sides[0] / cells)
     least = found[0]["separation"] < -0.9 * depth
     assert least.sum() >= 4
     assert (found[0]["normal"][least] @ [0.0, 0.0, -1.0] > 0.95).all()
