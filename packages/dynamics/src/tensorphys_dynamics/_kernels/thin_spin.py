@@ -28,13 +28,16 @@ def spin_energy(inertia: wp.mat33, omega: wp.vec3):
 @wp.func
 def torque_free(inertia: wp.mat33, omega: wp.vec3, h: float):
     """Angular velocity after h without torque; the energy is that before, whatever Newton's method came to."""
-    x = omega
-    for step in range(NEWTON_STEPS):
+    x = wp.vec3(omega[0], omega[1], omega[2])
+    step = int(0)
+    # no loop that would be unrolled
+    while step < NEWTON_STEPS:
         total = omega + x
         spin = inertia * total
         error = inertia * (x - omega) + (0.25 * h) * wp.cross(total, spin)
         slope = inertia + (0.25 * h) * (wp.skew(total) * inertia - wp.skew(spin))
         x = x - wp.inverse(slope) * error
+        step += 1
     after = spin_energy(inertia, x)
     before = spin_energy(inertia, omega)
     ratio = before / wp.max(after, 1.0e-30)
