@@ -142,6 +142,8 @@ def test_double_pendulum_keeps_its_energy(device):
 )
 @pytest.mark.parametrize("path", ["generic", "fused"])
 def test_free_chain_keeps_its_momenta(device, path, tree, seed, bound):
+    if path == "fused" and device != "cpu" and bound > 1e-5:
+        bound *= 2.0  # float32 with the divisions and roots of the hardware; the generic path sums momenta in float64
     root, q, v = random_state(seed, tree)
     rows = simulate(tree, device, 720, root=root, q=q, v=v, gravity=np.zeros(3), every=60, path=path)
     # angular momentum about the origin, and that about the centre of mass

@@ -105,8 +105,8 @@ def face_span(axis: int, t: wp.vec3, u: wp.vec3, half: wp.vec3, length: float) -
 
 
 @wp.func
-def outside_span(d: wp.vec3, t: wp.vec3, u: wp.vec3, half: wp.vec3, length: float) -> wp.vec2:
-    """Overlap of the segment with the face or edge that ``d`` (box to segment) rises from."""
+def outside_span(d: wp.vec3, t: wp.vec3, u: wp.vec3, half: wp.vec3, length: float) -> wp.vec3:
+    """Overlap of the segment with the face or edge that ``d`` (box to segment) rises from; last 1 for a face, else 0."""
     a = wp.vec3(wp.abs(d[0]), wp.abs(d[1]), wp.abs(d[2]))
     bound = NEAR_FACE * wp.length(d)
     span = wp.vec2(0.0, -1.0)
@@ -119,7 +119,7 @@ def outside_span(d: wp.vec3, t: wp.vec3, u: wp.vec3, half: wp.vec3, length: floa
             edge = axis
     if edge == 0 or edge == 1 or edge == 2:
         span = clip_slab(wp.vec2(-length, length), t[edge], u[edge], half[edge])
-    return span
+    return wp.vec3(span[0], span[1], wp.where(edge == 3, 1.0, 0.0))
 
 
 @wp.func
@@ -193,11 +193,14 @@ def box_segment_contacts(
     if nearest[1] - nearest[0] > SHORT * length:
         return wp.vec3(nearest[0], nearest[1], 2.0)
     p = t + u * s
-    span = outside_span(p - clamp_to_box(p, half), t, u, half, length)
-    if span[1] - span[0] > SHORT * length:
-        if s - span[0] > span[1] - s:
-            return wp.vec3(span[0], s, 2.0)
-        return wp.vec3(s, span[1], 2.0)
+    over = outside_span(p - clamp_to_box(p, half), t, u, half, length)
+    if over[1] - over[0] > SHORT * length:
+        # Over a face the distance is linear: what is nearest between the ends is so by rounding alone, anywhere.
+        if over[2] == 1.0 and s > over[0] and s < over[1]:
+            return wp.vec3(over[0], over[1], 2.0)
+        if s - over[0] > over[1] - s:
+            return wp.vec3(over[0], s, 2.0)
+        return wp.vec3(s, over[1], 2.0)
     return wp.vec3(s, s, 1.0)
 
 

@@ -45,7 +45,8 @@ def run_steps(
                 solver.step()
                 if (step + 1) % every == 0:
                     for array, rows_kept in zip(arrays, kept, strict=True):
-                        wp.copy(rows_kept[step // every], array)
+                        if array.size:  # a model without joints has arrays without rows
+                            wp.copy(rows_kept[step // every], array)
         while done + block <= steps:
             wp.capture_launch(capture.graph)
             rows += zip(*(a.numpy() for a in kept), strict=True)
