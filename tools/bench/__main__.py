@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 
@@ -64,6 +65,11 @@ def circumstances() -> dict[str, object]:
     }
 
 
+def without_places(options: list[str]) -> list[str]:
+    """Options of which absolute paths keep their last part: a record is read on other machines."""
+    return [re.sub(r"(^|=)/\S*/", r"\1", option) for option in options]
+
+
 def first_line(path: pathlib.Path) -> str:
     """The first line of a script's docstring."""
     return path.read_text("utf-8").partition('"""')[2].partition("\n")[0]
@@ -91,7 +97,7 @@ def main(arguments: list[str]) -> int:
         # scripts that keep numbers write them themselves; of the others the text is kept
         own = json.loads(options.json.read_text("utf-8")) if options.json.exists() else None
         name = f"{script.parts[-3]}/{script.stem}"
-        record = {"name": name, "options": rest, **circumstances()}
+        record = {"name": name, "options": without_places(rest), **circumstances()}
         record |= {"measured": own} if own is not None else {"text": done.stdout.splitlines()}
         options.json.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
     return done.returncode
