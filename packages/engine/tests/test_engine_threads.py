@@ -81,7 +81,7 @@ def test_a_nut_rests_and_screws() -> None:
 
     height, turn, count = run(screw(0.0), 96)
     # 2.4 rad were it a smooth thread: the facets of nut and bolt take up most of what it gains
-    assert turn[-1] < -0.6
+    assert turn[-1] < -0.7
     assert count.min() >= 32
     # After it has settled into the clearance it follows the helix.
     settled = slice(24, None)

@@ -51,10 +51,15 @@ def apart(d: float, radius: float, limit: float) -> bool:
     return TRUST * d - radius >= limit and d != FAR
 
 
+# What a stored distance may be wrong by near the surface, where cells are about this part of a shape's radius: there a foot
+# is better than what is stored even where it is off by so much, as along the crests of a thread.
+STORED = wp.constant(1.0e-2)
+
+
 @wp.func
 def agrees(w: float, v: float, radius: float) -> bool:
     """Whether a distance at a foot is what errors of the stored distance leave."""
-    return wp.abs(w) <= (1.0 - TRUST) * wp.abs(v) + 1.0e-3 * radius
+    return wp.abs(w) <= (1.0 - TRUST) * wp.abs(v) + STORED * radius
 
 
 @wp.func
