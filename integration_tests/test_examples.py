@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 import numpy as np
 
@@ -31,3 +32,23 @@ def test_a_cloth_hangs_over_a_sphere() -> None:
     ends = points[springs.indices[stiff]]
     stretch = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1) / springs.rest_lengths[stiff] - 1.0
     assert np.quantile(stretch, 0.99) < 0.01 and stretch.max() < 0.02
+
+
+def test_the_program_of_the_readme_runs() -> None:
+    """As it stands but for eight environments on the CPU, and NumPy where PyTorch is not to be had."""
+    text = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    program = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert program is not None
+    code = program.group(1).replace("replicate=4096", "replicate=8").replace("cuda:0", "cpu")
+    code = code.replace("import torch, tensorphys", "import numpy as np, tensorphys").replace(
+        '"torch"', '"numpy"'
+    )
+    code = code.replace("torch.zeros(", "np.zeros(").replace(
+        ', device="cpu")\nfor', ", dtype=np.float32)\nfor"
+    )
+    code = code.replace('"examples/', f'"{EXAMPLES}/')
+    scope: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), scope)
+    links = scope["links"]
+    assert isinstance(links, np.ndarray) and links.shape[0] == 8 and links.shape[2] == 7
+    assert np.isfinite(links).all() and np.array_equal(links[0], links[7])
