@@ -59,16 +59,24 @@ def sampled(count: int) -> Array:
 
 
 class Ours:
-    """This library, default settings."""
+    """This library, default settings but for substeps where they are asked for."""
 
-    def __init__(self, folder: Path, robot: dict[str, Any], count: int, device: str, threads: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        robot: dict[str, Any],
+        count: int,
+        device: str,
+        threads: int,
+        substeps: int | None = None,
+    ) -> None:
         import warp as wp
 
         from tensorphys_engine import Simulation
         from tensorphys_scene import replicate
 
         scene = pickle.loads((folder / f"{robot['name']}.pickle").read_bytes())
-        options: dict[str, Any] = {} if threads == 1 else {"threads": threads}
+        options: dict[str, Any] = {"substeps": substeps} | ({} if threads == 1 else {"threads": threads})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.simulation = Simulation(
@@ -391,7 +399,7 @@ def make(engine: str, folder: Path, robot_name: str, count: int, device: str, th
     """Build one engine with one robot.
 
     Args:
-        engine: ``ours``, ``mujoco``, ``mujoco_warp``, ``newton_mujoco`` or ``newton_xpbd``.
+        engine: ``ours``, ``ours_N`` with N substeps, ``mujoco``, ``mujoco_warp``, ``newton_mujoco`` or ``newton_xpbd``.
         folder: What `peer_mjcf.write` wrote.
         robot_name: Name of the robot.
         count: Environments.
@@ -399,8 +407,9 @@ def make(engine: str, folder: Path, robot_name: str, count: int, device: str, th
         threads: Threads of ours on the CPU.
     """
     robot = json.loads((folder / f"{robot_name}.json").read_text("utf-8"))
-    if engine == "ours":
-        return Ours(folder, robot, count, device, threads)
+    if engine.startswith("ours"):
+        substeps = int(engine.partition("_")[2] or 0) or None
+        return Ours(folder, robot, count, device, threads, substeps)
     if engine == "mujoco":
         return Mujoco(folder, robot, count, device)
     if engine == "mujoco_warp":

@@ -188,6 +188,7 @@ def measure(options: argparse.Namespace, count: int, row: dict[str, Any]) -> dic
     from peer_engines import STEPS, make
 
     robot = json.loads((options.folder / f"{options.robot}.json").read_text("utf-8"))
+    is_ours = options.engine.startswith("ours")
     before, memory = resident(), Memory()
     with memory.counted():
         start = moment()
@@ -201,7 +202,7 @@ def measure(options: argparse.Namespace, count: int, row: dict[str, Any]) -> dic
     if options.start:
         return row
     with alone(options.lock):
-        row["launches"] = launches(engine.step) if options.engine != "ours" else engine.about()["launches"]
+        row["launches"] = engine.about()["launches"] if is_ours else launches(engine.step)
         runner.record()
         for _ in range(SETTLE_FRAMES):
             runner.frame()
@@ -210,7 +211,7 @@ def measure(options: argparse.Namespace, count: int, row: dict[str, Any]) -> dic
         frames = max(1, min(200, round(options.budget / options.repeats / max(took, 1e-6))))
         times = [runner.seconds(frames) for _ in range(options.repeats)]
         runner.wait()
-        if options.engine == "ours" and options.kernels:
+        if is_ours and options.kernels:
             row["kernels"] = kernels(engine)
     steps = frames * STEPS
     wall = [t[0] / steps for t in times]
@@ -231,7 +232,7 @@ def measure(options: argparse.Namespace, count: int, row: dict[str, Any]) -> dic
     row["memory_per_environment_KiB"] = used * 1024 / count
     row["contacts"] = engine.contacts()
     row |= judge(robot, engine.poses(), is_finite=engine.is_finite(), overflow=engine.overflow())
-    if options.engine == "ours":
+    if is_ours:
         row |= engine.about()
         row["operations"] = operations(robot, row["contacts"], row["substeps"])
     return row
@@ -310,8 +311,10 @@ def main() -> None:
         with alone(options.lock):
             print(json.dumps(floors(options.device)), flush=True)
         return
-    library = {"ours": "tensorphys_engine", "mujoco": "mujoco", "mujoco_warp": "mujoco_warp"}
-    __import__(library.get(options.engine, "newton"))
+    library = {"ours": "tensorphys_engine", "mujoco": "mujoco", "newton": "newton"}
+    __import__(
+        "mujoco_warp" if options.engine == "mujoco_warp" else library[options.engine.partition("_")[0]]
+    )
     imported = since(_BEGIN)
     for count in map(int, options.counts.split(",")):
         row: dict[str, Any] = {"engine": options.engine, "robot": options.robot, "environments": count}

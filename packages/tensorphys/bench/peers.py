@@ -7,7 +7,8 @@ python tools/bench peers [--device cpu] [--robots cartpole,ant,quadruped,humanoi
 Every engine runs in a process and an environment of its own, one after the other: Python executables given by `--python`,
 packages in folders given by `--site`, else virtual environments that are made in `--environments` by pip at first use. Models
 are written from our scenes (`peer_mjcf.py`), so that masses, joints, limits, gains and shapes are the same numbers. A row
-counts only if its end is valid (`peer_checks.py`). With `--parallel` processes compile and build side by side; whatever is
+counts only if its end is valid (`peer_checks.py`). `ours` has its default of 4 substeps; `ours_2` and `ours_1` have 2 and 1,
+as a stage may author, to set beside peers that evaluate the dynamics once a step. With `--parallel` processes compile and build side by side; whatever is
 timed holds a lock. MuJoCo's C library always runs on the CPU, one thread, 256 environments.
 """
 
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ENGINES = ("ours", "newton_mujoco", "newton_xpbd", "mujoco_warp", "mujoco")
+ENGINES = ("ours", "ours_2", "ours_1", "newton_mujoco", "newton_xpbd", "mujoco_warp", "mujoco")
 ENVIRONMENT = {
     "newton_mujoco": "newton",
     "newton_xpbd": "newton",
@@ -37,7 +38,7 @@ REQUIREMENTS = {
     "newton": ("newton[sim]==1.8.0", "warp-lang==1.19.0"),
     "mujoco": ("mujoco==4.0.0", "mujoco-warp==4.0.0", "warp-lang==1.19.0"),
 }
-COMPILES_LONGEST = ("newton_mujoco", "mujoco_warp", "newton_xpbd", "ours", "mujoco")
+COMPILES_LONGEST = ("newton_mujoco", "mujoco_warp", "newton_xpbd", "ours", "ours_2", "ours_1", "mujoco")
 # Pairs that the comparison leaves out, and why.
 LEFT_OUT = {
     ("newton_mujoco", "panda"): "hulls and the mimic joint come from the model file of MuJoCo",
@@ -140,8 +141,9 @@ class Comparison:
                 if (engine, robot) in LEFT_OUT:
                     continue
                 counts = counts_of(robot, options) if engine != "mujoco" else "256"
-                more = ["--threads", str(options.threads)] if engine == "ours" else []
-                more += ["--kernels"] if options.kernels and engine == "ours" else []
+                is_ours = engine.startswith("ours")
+                more = ["--threads", str(options.threads)] if is_ours else []
+                more += ["--kernels"] if options.kernels and is_ours else []
                 jobs.append((engine, robot, counts, *more))
                 if engine == "ours" and options.device == "cpu" and options.threads == 1:
                     jobs.append((engine, robot, "1"))
@@ -200,7 +202,7 @@ def line(row: dict[str, Any]) -> str:
         f"depth {1e3 * row.get('depth', 0.0):.1f}, mean {1e3 * row.get('mean_depth', 0.0):.1f}, "
         f"joints {1e3 * row.get('joint_drift', 0.0):.2f} mm | "
         f"{'valid' if row['valid'] else 'NOT VALID: ' + row['why']}"
-        + (f" | goal {goal}" if goal and row["engine"] == "ours" else "")
+        + (f" | goal {goal}" if goal and row["engine"].startswith("ours") else "")
     )
 
 
@@ -209,7 +211,7 @@ def above_floor(rows: list[dict[str, Any]]) -> list[str]:
     floors = next((row for row in rows if row["engine"] == "floors" and "node_us" in row), None)
     found = []
     for row in rows:
-        if floors is None or row["engine"] != "ours" or "operations" not in row:
+        if floors is None or not row["engine"].startswith("ours") or "operations" not in row:
             continue
         count = row["environments"]
         moved = 1e6 * count * row["state_bytes"] / floors["copy_bytes_per_s"]
@@ -217,7 +219,7 @@ def above_floor(rows: list[dict[str, Any]]) -> list[str]:
         launched = row["launches"] * floors["node_us"]
         floor = max(moved, worked) + launched
         found.append(
-            f"{row['robot']:9s} | {count:6d} | {row['us_per_step']:10.1f} us | state {row['state_bytes'] / 1024:.1f} KiB: "
+            f"{row['robot']:9s} | {count:6d} | {row['engine']:6s} | {row['us_per_step']:10.1f} us | state {row['state_bytes'] / 1024:.1f} KiB: "
             f"{moved:.2f} us | {row['operations'] / 1e3:.0f} k operations: {worked:.2f} us | "
             f"{row['launches']} launches: {launched:.2f} us | {row['us_per_step'] / floor:.1f} times the floor"
         )
