@@ -293,10 +293,17 @@ def test_damping_and_materials_take_effect_at_the_next_step(make_scene, device) 
     assert stiffer[1] == pytest.approx(2.0 * elastic[1], rel=1e-5)
 
 
-def test_failures_stay_with_their_body(make_scene, device) -> None:
-    """A body whose loads are not finite stays where it was; the one beside it does not notice."""
+@pytest.mark.parametrize("scheme", list(tf.Scheme))
+@pytest.mark.parametrize("path", ["auto", "parallel"])
+@pytest.mark.parametrize("held", [False, True])
+def test_failures_stay_with_their_body(make_scene, device, scheme, path, held) -> None:
+    """A body whose loads are not finite stays where it was, free or held; the one beside it does not notice, and loops that
+    ask whether a sum is small enough end although it is not a number."""
     mesh = _centred((2, 2, 2), 0.1)
-    scene = make_scene([tf.Body(mesh), tf.Body(mesh, position=(1, 0, 0))], device=device)
+    bodies = [tf.Body(mesh, scheme=scheme), tf.Body(mesh, position=(1, 0, 0), scheme=scheme)]
+    scene = make_scene(bodies, device=device, path=path)
+    if held:
+        scene.hold([0])
     force = np.zeros((2 * mesh.node_count, 3), dtype=np.float32)
     force[3] = np.nan
     scene.control.force.assign(force)

@@ -354,7 +354,8 @@ def judge(
         if ended != 0:
             sums_inout.attempt[body] = sums_inout.attempt[body] + 1
             work_inout.newton_count[body] = work_inout.newton_count[body] + 1
-            if sums_inout.attempt[body] >= limits.newton_iterations:
+            # From what is not finite no step leads back.
+            if sums_inout.attempt[body] >= limits.newton_iterations or not wp.isfinite(norm):
                 going = 0
                 if not solved and work_inout.scheme[body] == CONSERVING:
                     wp.atomic_max(sums_inout.flag, REPLACE, 1)

@@ -82,7 +82,7 @@ def _held(mesh: Mesh, work: Work, body: int) -> bool:
 
 @wp.func
 def _finite(mesh: Mesh, work: Work, body: int) -> bool:
-    total = _ZERO
+    total = work.residual_norm[body]
     for i in range(mesh.node_start[body] + lane(), mesh.node_start[body + 1], lane_count()):
         total += wp.length(work.increment[i])
     return wp.isfinite(group_sum(total))
@@ -180,7 +180,7 @@ def finish_bodies(
     positions_out: wp.array[wp.vec3],
     velocities_out: wp.array[wp.vec3],
 ):
-    """A body whose increment is not finite stays where it was, at rest, and says so in its status."""
+    """A body whose increment or residual is not finite stays where it was, at rest, and says so in its status."""
     body = wp.tid() / lane_count()
     held = _held(mesh, work_inout, body)
     if work_inout.scheme[body] != STATIC and not held:

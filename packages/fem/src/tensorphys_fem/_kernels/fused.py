@@ -310,7 +310,9 @@ def _newton(
         if first == 0:
             norm = _residual_norm(mesh, work_inout, body)
             newton += 1
-        if (first == 0 and norm <= goal) or newton >= limits.newton_iterations:
+        # From what is not finite no step leads back.
+        ended = first == 0 and (norm <= goal or not wp.isfinite(norm))
+        if ended or newton >= limits.newton_iterations:
             going = 0
         else:
             _assemble(mesh, materials, work_inout, limits.patches, body)

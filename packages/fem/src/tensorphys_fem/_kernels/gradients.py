@@ -1,4 +1,8 @@
-"""Kernels of the path that is parallel inside a body: conjugate gradients."""
+"""Kernels of the path that is parallel inside a body: conjugate gradients.
+
+Whether a body goes on is asked as `rz > wanted`, never as the opposite of `rz <= wanted`: a sum that is not a number answers
+no to both, and a loop that ends by the second would not end.
+"""
 
 import warp as wp
 
@@ -80,7 +84,7 @@ def product(
     body = mesh.chunk_body[quarter / 4]
     if sums_inout.linear_active[body] == 0:
         return
-    if _rz(mesh, sums_inout, parity, body) <= sums_inout.wanted[body]:
+    if not (_rz(mesh, sums_inout, parity, body) > sums_inout.wanted[body]):
         return
     nodes = quarter_range(mesh, quarter)
     total = wp.float64(0.0)
@@ -108,7 +112,7 @@ def product_ahead(
     if sums_inout.linear_active[body] == 0:
         return
     rz = _rz(mesh, sums_inout, parity, body)
-    if rz <= sums_inout.wanted[body]:
+    if not (rz > sums_inout.wanted[body]):
         return
     beta = float(0.0)
     if sums_inout.iteration[body] > 0:
@@ -177,7 +181,7 @@ def direction(
         return
     rz = _rz(mesh, sums_inout, parity, body)
     following = _rz(mesh, sums_inout, 1 - parity, body)
-    if rz <= sums_inout.wanted[body] or following == _ZERO:
+    if not (rz > sums_inout.wanted[body]) or following == _ZERO:
         return
     beta = float(following / rz)
     for i in range(mesh.chunk_start[chunk] + lane(), mesh.chunk_start[chunk + 1], lane_count()):
@@ -199,7 +203,8 @@ def judge(
     rz = _rz(mesh, sums_inout, 0, body)
     if lane() == 0:
         count = sums_inout.iteration[body]
-        if rz <= sums_inout.wanted[body] or count >= limits.linear_iterations:
+        going = rz > sums_inout.wanted[body] and count < limits.linear_iterations
+        if not going:
             sums_inout.linear_active[body] = 0
             work_inout.linear_count[body] = work_inout.linear_count[body] + count
         else:

@@ -329,10 +329,10 @@ def finish_chunks(
     positions_out: wp.array[wp.vec3],
     velocities_out: wp.array[wp.vec3],
 ):
-    """A body whose increment is not finite stays where it was, at rest, and says so in its status."""
+    """A body whose increment or residual is not finite stays where it was, at rest, and says so in its status."""
     chunk = wp.tid() / lane_count()
     body = mesh.chunk_body[chunk]
-    good = wp.isfinite(part_total(mesh, sums.closing, _SIZE, body))
+    good = wp.isfinite(work_inout.residual_norm[body] + part_total(mesh, sums.closing, _SIZE, body))
     bound = wp.vec4d(_ZERO, _ZERO, _ZERO, _ONE)
     if good and work_inout.scheme[body] == DAMPED:
         bound = _bound_energy(mesh, sums, body)
