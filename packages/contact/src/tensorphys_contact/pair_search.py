@@ -10,7 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from ._kernels import pair_search as kernels
-from ._kernels.reduction import DIRECTIONS
+from ._kernels import reduction
 from .errors import PairError
 from .shapes import Families, PairFamily, ShapeType
 
@@ -344,6 +344,6 @@ def grow_search(model: Model, *, capacity: int, sampled_capacity: int) -> None:
         model.sampled = dataclasses.replace(
             model.sampled,
             code=zeros(members * model.sampled.stride, wp.int64),
-            cell=zeros(members * int(DIRECTIONS), wp.int32),
+            cell=zeros(members * int(reduction.DIRECTIONS), wp.int32),
             choice=zeros(members * model.sampled.room, wp.int32),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Final
 
 import warp as wp
@@ -25,21 +26,29 @@ _CONVEX_ARRAYS: Final = (
     "face_normal",
     "face_vertex",
 )
-_FAMILIES: Final[dict[PairFamily, tuple[Any, tuple[str, ...]]]] = {
+_FAMILIES: Final[dict[PairFamily, tuple[ModuleType, str, tuple[str, ...]]]] = {
     PairFamily.PLANE: (
-        plane.collide_planes,
+        plane,
+        "collide_planes",
         ("shape_type", "shape_radius", "shape_vertices", "hull_vertex"),
     ),
-    PairFamily.ROUND: (rounded.collide_rounded, ("shape_type",)),
-    PairFamily.ROUND_BOX: (rounded_box.collide_rounded_boxes, ("shape_type", "shape_radius")),
-    PairFamily.BOX_BOX: (box_box.collide_boxes, ()),
-    PairFamily.CONVEX: (convex.collide_convex, _CONVEX_ARRAYS),
+    PairFamily.ROUND: (rounded, "collide_rounded", ("shape_type",)),
+    PairFamily.ROUND_BOX: (rounded_box, "collide_rounded_boxes", ("shape_type", "shape_radius")),
+    PairFamily.BOX_BOX: (box_box, "collide_boxes", ()),
+    PairFamily.CONVEX: (convex, "collide_convex", _CONVEX_ARRAYS),
     PairFamily.MESH: (
-        mesh.collide_meshes,
+        mesh,
+        "collide_meshes",
         (*_CONVEX_ARRAYS, "shape_mesh", "shape_fold", "triangle_fold", "triangle_neighbour"),
     ),
 }
-"""Kernel of each family, and the arrays of the model that it alone reads."""
+"""Module and kernel of each family, and the arrays of the model that it alone reads."""
+
+
+def _family_kernel(family: PairFamily) -> Any:
+    """Kernel of a family; its module is loaded now."""
+    module, name, _ = _FAMILIES[family]
+    return getattr(module, name)
 
 
 def collide(
@@ -89,7 +98,7 @@ def collide(
 
 def collide_kernels(model: Model) -> list[Any]:
     """Kernels that :func:`collide` launches for a model, for compiling them side by side before the first call."""
-    families = [_FAMILIES[family][0] for family in model.family_pairs if family in _FAMILIES]
+    families = [_family_kernel(family) for family in model.family_pairs if family in _FAMILIES]
     return [gather.bound_shapes, compaction.write_contacts, *families]
 
 
@@ -131,9 +140,9 @@ def collide_family(
     body_pose: wp.array,
 ) -> None:
     """Fill the manifolds of some pairs of one family, which is none of samples."""
-    kernel, names = _FAMILIES[family]
+    names = _FAMILIES[family][2]
     wp.launch(
-        kernel,
+        _family_kernel(family),
         dim=len(members),
         inputs=[
             members,

@@ -12,9 +12,8 @@ import warp as wp
 
 from tensorphys_sdf import FieldTable
 
+from ._kernels import distances, sampled
 from ._kernels import point_sets as kernels
-from ._kernels import sampled
-from ._kernels.distances import Geometry
 from .errors import ArrayError, ShapeError
 from .model import Model
 from .queries import QueryTree
@@ -101,7 +100,7 @@ def create_point_shapes(
             "pass shape_sdf and sdfs as to build_model"
         )
     device = model.device
-    columns, geometry = sampled.Columns(), Geometry()
+    columns, geometry = sampled.Columns(), distances.Geometry()
     for name in _COLUMNS:
         setattr(columns, name, getattr(model, name))
     columns.shape_field = wp.array(index, dtype=wp.int32, device=device)

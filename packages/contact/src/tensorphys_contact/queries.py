@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from ._kernels import rays as kernels
-from ._kernels.walk import Shapes, Tree
+from ._kernels import walk
 from .errors import ArrayError
 from .model import Model
 from .shapes import ShapeType
@@ -102,7 +102,7 @@ def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryT
     groups = home[solid] if len(solid) else np.array([model.environment_count])
     row = put(solid, wp.int32)
     _bound(model, row, body_pose, lower, upper)
-    arrays = Tree()
+    arrays = walk.Tree()
     bvh = wp.Bvh(lower, upper, groups=put(groups, wp.int32))
     arrays.bvh, arrays.row = bvh.id, row
     arrays.plane_start, arrays.plane_row = put(start, wp.int32), put(planes, wp.int32)
@@ -121,7 +121,7 @@ def create_query_tree(model: Model, body_pose: wp.array[wp.transform]) -> QueryT
 
 def shape_arrays(model: Model) -> Any:
     """Arrays of a model that queries read, as one struct."""
-    shapes = Shapes()
+    shapes = walk.Shapes()
     for name in (
         "shape_type",
         "shape_body",

@@ -12,11 +12,10 @@ import warp as wp
 
 from tensorphys_sdf import FieldTable
 
+from ._kernels import distances, reduction
 from ._kernels import sampled as kernels
 from ._kernels import sampled_parallel as parallel_kernels
-from ._kernels.distances import Geometry
-from ._kernels.reduction import DIRECTIONS
-from ._kernels.samples import Samples
+from ._kernels import samples as sample_kernels
 from .errors import ShapeError
 from .hulls import Hull
 from .meshes import TriangleMesh
@@ -86,7 +85,7 @@ class SampledPairs:
     @property
     def stride(self) -> int:
         """Cells of a pair."""
-        return int(DIRECTIONS) * (1 + self.cells**3)
+        return int(reduction.DIRECTIONS) * (1 + self.cells**3)
 
 
 def make_sampled_pairs(
@@ -115,7 +114,7 @@ def make_sampled_pairs(
         if sdf.field.device != device:
             raise ShapeError(f"sdfs: field {index} is on {sdf.field.device}, the model on {device}")
     table = FieldTable([sdf.field for sdf in columns.sdfs], device=device)
-    geometry = Geometry()
+    geometry = distances.Geometry()
     for name in ("hull_vertex", "face_range", "face_normal", "face_vertex", "sphere"):
         setattr(geometry, name, getattr(model, name))
     names = ("field_reals", "field_counts", "field_coarse", "field_record", "field_fine")
@@ -143,8 +142,10 @@ def make_sampled_pairs(
         geometry=geometry,
         samples=_put_samples(columns, asked, put),
         cells=cells,
-        code=wp.zeros(member_count * int(DIRECTIONS) * (1 + cells**3), dtype=wp.int64, device=device),
-        cell=wp.zeros(member_count * int(DIRECTIONS), dtype=wp.int32, device=device),
+        code=wp.zeros(
+            member_count * int(reduction.DIRECTIONS) * (1 + cells**3), dtype=wp.int64, device=device
+        ),
+        cell=wp.zeros(member_count * int(reduction.DIRECTIONS), dtype=wp.int32, device=device),
         choice=wp.zeros(member_count * room, dtype=wp.int32, device=device),
         room=room,
         parallel=device.is_cuda,
@@ -182,7 +183,7 @@ def _put_samples(columns: SampledColumns, asked: npt.NDArray[np.bool_], put: Any
     spans = [np.zeros((0, 2), dtype=np.int64)]
     for first, s in zip(start[:-1], sets, strict=True):
         spans.append(first + np.stack([s.chunk_start[:-1], s.chunk_start[1:]], axis=1))
-    samples = Samples()
+    samples = sample_kernels.Samples()
     samples.corner = put(_joined([s.corner.reshape(-1, 3) for s in sets], 3), wp.vec3)
     samples.normal = put(_joined([s.normal for s in sets], 3), wp.vec3)
     samples.radius = put(_joined([s.radius[:, None] for s in sets], 1).ravel(), wp.float32)
@@ -263,7 +264,7 @@ def _keep_in_parallel(
     count = len(members)
     wp.launch(
         parallel_kernels.place_deepest,
-        dim=(count, int(DIRECTIONS)),
+        dim=(count, int(reduction.DIRECTIONS)),
         inputs=[members, model.pair_item, model.pair_environment, *world, *shape, sampled.code],
         outputs=[sampled.cell],
         device=model.device,

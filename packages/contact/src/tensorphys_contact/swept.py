@@ -10,8 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from ._kernels import swept as kernels
-from ._kernels import swept_mesh
-from ._kernels.swept_pair import Bodies, Extents, Manifold
+from ._kernels import swept_mesh, swept_pair
 from .contacts import Contacts
 from .errors import ArrayError
 from .model import Model
@@ -105,7 +104,7 @@ def create_swept_pairs(
             for family, rows in members.items()
             if wanted_pairs[rows].any()
         }
-    extents = Extents()
+    extents = swept_pair.Extents()
     for name in _EXTENTS:
         setattr(extents, name, getattr(model, name))
     count = len(asked)
@@ -126,14 +125,14 @@ def create_swept_pairs(
 
 
 def _bodies(swept: SweptPairs, body_pose: Any) -> Any:
-    bodies = Bodies()
+    bodies = swept_pair.Bodies()
     bodies.pose, bodies.com, bodies.motion = body_pose, swept.body_com, swept.body_motion
     bodies.swept, bodies.offset = swept.body_swept, swept.offset
     return bodies
 
 
 def _sweep(model: Model, swept: SweptPairs, body_pose: Any, contacts: Contacts, *, made: int) -> None:
-    manifold = Manifold()
+    manifold = swept_pair.Manifold()
     for name in _MANIFOLD:
         setattr(manifold, name, getattr(contacts.manifolds, name))
     bodies = _bodies(swept, body_pose)

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tensorphys_dynamics._kernels.newton import NewtonData
-from tensorphys_dynamics._kernels.skyline import Skyline
+from tensorphys_dynamics._kernels import newton, skyline
 from tensorphys_dynamics.model import Model
 
 # Values of the matrix of one environment and of all, beyond which contacts are swept.
@@ -32,7 +31,7 @@ def skyline_capacity(model: Model, least: int) -> np.ndarray:
 
 def create_skyline(
     model: Model, slots: int, large: npt.NDArray[np.int32], least: int
-) -> tuple[Skyline, NewtonData, bool]:
+) -> tuple[skyline.Skyline, newton.NewtonData, bool]:
     """Allocate the matrix and the scratch of the solve, and tell whether any environment uses them.
 
     Args:
@@ -45,7 +44,7 @@ def create_skyline(
     capacity = np.where(large == 1, 0, capacity)
     needed = bool(capacity.any())
     device = model.device
-    z = Skyline()
+    z = skyline.Skyline()
     start = np.concatenate(([0], np.cumsum(capacity)))
     z.value_start = wp.array(start.astype(np.int32), dtype=wp.int32, device=device)
     marked = np.where(large == 1, -1, capacity)
@@ -60,7 +59,7 @@ def create_skyline(
         setattr(z, name, wp.zeros(articulations, dtype=wp.int32, device=device))
     contacts = slots if needed else 0
     z.neighbour = wp.zeros(2 * contacts, dtype=wp.int32, device=device)
-    x = NewtonData()
+    x = newton.NewtonData()
     for name in ("base", "start", "velocity", "change"):
         setattr(x, name, wp.zeros(contacts, dtype=wp.vec3, device=device))
     for name in ("target", "lift"):

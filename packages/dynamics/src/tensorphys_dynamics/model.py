@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ModelData, Tables
-from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE
-from tensorphys_dynamics._kernels.thin_spin import THIN
+from tensorphys_dynamics._kernels.arrays import THIN, UNBOUNDED_IMPULSE, ModelData, Tables
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.topology import ArticulationType
 

@@ -10,17 +10,16 @@ import warp as wp
 
 from tensorphys_dynamics._kernels import (
     activity,
+    body_words,
     coloring,
+    heads,
     joints_parallel,
+    newton,
     sweep_flow,
     sweep_grid,
     sweep_parallel,
 )
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
-from tensorphys_dynamics._kernels.body_words import WORDS
-from tensorphys_dynamics._kernels.coloring import Manifolds
-from tensorphys_dynamics._kernels.heads import Heads
-from tensorphys_dynamics._kernels.newton import NewtonData
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model, has_bounded_impulses
@@ -36,7 +35,6 @@ REPEATS = 2
 """Times that a pass is repeated where impulses change suddenly."""
 # Colours with a launch of their own; the others are few enough for one block of threads.
 _LAUNCHED = 28
-_KEY_BITS = int(coloring.COLORS + 1).bit_length()
 _BLOCK = 256
 _MOST_THREADS = 1 << 17
 # Blocks of a launch over all colours: one for so many bodies, at most one a multiprocessor.
@@ -114,7 +112,7 @@ class ParallelSweep:
         def zeros(count: int, dtype: Any) -> wp.array:
             return wp.zeros(count, dtype=dtype, device=device)
 
-        f = Manifolds()
+        f = coloring.Manifolds()
         for name in ("leader", "place", "first", "last", "end0", "end1", "start", "color", "wish"):
             setattr(f, name, zeros(slots, wp.int32))
         f.best = zeros(self._nodes * coloring.COLORS, wp.int64)
@@ -137,17 +135,17 @@ class ParallelSweep:
         self.color_order = zeros(2 * slots, wp.int32)
         self.color_start = zeros(coloring.COLORS + 2, wp.int32)
         self._order, self._start = zeros(slots, wp.int32), zeros(coloring.COLORS + 2, wp.int32)
-        self._scratch = NewtonData()
+        self._scratch = newton.NewtonData()
         self._scratch.start = zeros(slots, wp.vec3)
         self._scratch.target = zeros(slots, wp.float32)
-        d = Heads()
+        d = heads.Heads()
         places = slots if self._packs else 0
         for name in ("slots", "end0", "end1", "turns"):
             setattr(d, name, zeros(places, wp.vec4i))
         d.packed = zeros(int(sweep_grid.PACKED) * places, wp.vec4)
         self._heads = d
         self._barrier = zeros(4, wp.int32)
-        self._words = zeros(self._nodes * int(WORDS) if self.form == "flow" else 0, wp.int64)
+        self._words = zeros(self._nodes * int(body_words.WORDS) if self.form == "flow" else 0, wp.int64)
         flowing = min(-(-self._nodes // _BODIES_PER_FLOW), getattr(device, "sm_count", 1))
         self._flowing = blocks or flowing
         self._flow_block = sweep_flow.FLOW_BLOCK
@@ -176,7 +174,9 @@ class ParallelSweep:
             self._launch(coloring.lower, self._threads, [color, self._threads], [f])
         self._launch(coloring.list_colors, self._threads, [self._threads], [f, *order])
         # the keys are colours
-        wp.utils.radix_sort_pairs(self._key, self.color_order, self._slots, end_bit=_KEY_BITS)
+        wp.utils.radix_sort_pairs(
+            self._key, self.color_order, self._slots, end_bit=int(coloring.COLORS + 1).bit_length()
+        )
         keys = self._key[: self._slots]
         self._launch(coloring.find_starts, coloring.COLORS + 2, [keys], [self.color_start, f])
         return self._launched

@@ -10,13 +10,14 @@ import warp as wp
 
 from tensorphys_dynamics._kernels import dense, quantities, quantities_base
 from tensorphys_dynamics._kernels.arrays import Scratch
+from tensorphys_dynamics._kernels.terms import ACCELERATION, GRAVITY, VELOCITY, WRENCH
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.model import Model
 from tensorphys_dynamics.solver import Solver, create_scratch
 from tensorphys_dynamics.state import State
 
-_GRAVITY, _VELOCITY = int(quantities.GRAVITY), int(quantities.VELOCITY)
-_ACCELERATION, _WRENCH = int(quantities.ACCELERATION), int(quantities.WRENCH)
+_GRAVITY, _VELOCITY = int(GRAVITY), int(VELOCITY)
+_ACCELERATION, _WRENCH = int(ACCELERATION), int(WRENCH)
 
 
 class Quantities:

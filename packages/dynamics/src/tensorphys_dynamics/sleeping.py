@@ -10,7 +10,6 @@ import warp as wp
 
 from tensorphys_dynamics._kernels import sleeping
 from tensorphys_dynamics._kernels.arrays import ContactData, Scratch
-from tensorphys_dynamics._kernels.sleeping import SleepData
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model
@@ -156,8 +155,8 @@ class Sleep:
         self._launched += 1
 
 
-def _allocate(model: Model) -> SleepData:
-    data = SleepData()
+def _allocate(model: Model) -> sleeping.SleepData:
+    data = sleeping.SleepData()
     counts = {
         "kept_position_target": model.dof_count,
         "kept_velocity_target": model.dof_count,
@@ -167,7 +166,7 @@ def _allocate(model: Model) -> SleepData:
         "rest_ball_turn": model.ball_count,
         "rest_link_pose": model.link_count,
     }
-    fields: Any = SleepData
+    fields: Any = sleeping.SleepData
     for name, kind in fields.vars.items():
         count = counts.get(name, model.articulation_count)
         setattr(data, name, wp.zeros(count, dtype=kind.type.dtype, device=model.device))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys_dynamics._kernels import (
+    finish,
     joint_couplings,
     joint_keep,
     joint_rows,
@@ -20,11 +21,10 @@ from tensorphys_dynamics._kernels import (
     rows,
     skyline,
     smooth,
+    sweep_kernel,
     targets,
 )
 from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch
-from tensorphys_dynamics._kernels.finish import finish_step
-from tensorphys_dynamics._kernels.sweep_kernel import sweep_kernel
 from tensorphys_dynamics.direct import create_skyline
 from tensorphys_dynamics.errors import ModelError
 from tensorphys_dynamics.fused import FusedStep, supports
@@ -125,13 +125,14 @@ class Solver:
         self._rows = _contact_rows(model, self._slots, self.path, has_patches)
         solved = self._slots if self.path == "generic" else 0
         large = large_environments(model, large_from if solved else model.articulation_count + 1)
-        self._skyline, self._newton, self._direct = create_skyline(model, solved, large, direct_from)
+        if self.path == "generic":
+            self._skyline, self._newton, self._direct = create_skyline(model, solved, large, direct_from)
+            self._sweep = sweep_kernel.sweep_kernel(self.joints.block_count > 0, self._direct)
         if large.any():
             self._rows.left_out = wp.zeros(self._slots, dtype=wp.int32, device=device)
         self.parallel = (
             ParallelSweep(model, state, self._contact, self.joints, large) if large.any() else None
         )
-        self._sweep = sweep_kernel(self.joints.block_count > 0, self._direct)
         self._all_large = bool(large.all())
         self.sleep = sleep
         self._large = wp.array(large, dtype=wp.int32, device=device)
@@ -202,7 +203,7 @@ class Solver:
         """Kernels of a step that take long to compile, for compiling them side by side before the first step."""
         if self.path == "fused":
             return [kinematics.update_written, self._fused.kernel]
-        found = [kinematics.update_written, smooth.smooth_substep, self._sweep, finish_step]
+        found = [kinematics.update_written, smooth.smooth_substep, self._sweep, finish.finish_step]
         if self._slots:
             found += (
                 [rows.contact_rows]
@@ -278,7 +279,7 @@ class Solver:
             self._launch(rows.keep_contacts, self._slots, [contact, *timing], [self._rows])
         inputs = [m.tables, m.data, *timing]
         outputs = [state, self.control.data, scratch, self.trail[-1]]
-        self._launch(finish_step, m.articulation_count, inputs, outputs)
+        self._launch(finish.finish_step, m.articulation_count, inputs, outputs)
 
     def _launch_sweep(self) -> None:
         """One pass over all rows of a substep, and the passes without bias."""

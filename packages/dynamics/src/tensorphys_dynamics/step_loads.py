@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from tensorphys_dynamics._kernels import joint_loads, quantities, quantities_step
-from tensorphys_dynamics._kernels.quantities_step import StepData
+from tensorphys_dynamics._kernels import joint_loads, quantities, quantities_step, step_start
 from tensorphys_dynamics.ends import LinkEnds
 from tensorphys_dynamics.solver import Solver
 
@@ -47,7 +46,7 @@ class StepLoads:
         self._solver = solver
         self._ends = ends
         m = solver.model
-        self._data = StepData()
+        self._data = step_start.StepData()
         self._data.known = wp.zeros(1, dtype=wp.int32, device=m.device)
         fields: tuple[tuple[str, Any], ...] = (
             ("start_pose", wp.transform),
@@ -78,11 +77,15 @@ class StepLoads:
         everything = np.arange(m.articulation_count, dtype=np.int32)
         self._rows = wp.array(everything, dtype=wp.int32, device=m.device)
 
+    def kernels(self) -> list[Any]:
+        """Kernels of every step, for compiling them side by side before the first one."""
+        return [step_start.keep_start]
+
     def keep_start(self) -> None:
         """Keep what the loads of the step that follows are measured from."""
         m = self._solver.model
         inputs = [m.tables, self._solver.state.data]
-        self._launch(quantities_step.keep_start, m.link_count, inputs, [self._data])
+        self._launch(step_start.keep_start, m.link_count, inputs, [self._data])
 
     def forget(self) -> None:
         """Have all loads zero until the next step, as where the state was replaced."""

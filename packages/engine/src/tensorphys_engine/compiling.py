@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import warp as wp
@@ -17,7 +18,7 @@ _MOST = 8
 _FUSED_BLOCK = 32
 
 
-def compile_step(solver: Solver, contact_model: ContactModel) -> None:
+def compile_step(solver: Solver, contact_model: ContactModel, others: Iterable[Any]) -> None:
     """Compile and load what a step launches, on as many threads as the process may run.
 
     The compilers work outside of the interpreter's lock. What was compiled before comes from Warp's cache; whatever is not
@@ -26,11 +27,12 @@ def compile_step(solver: Solver, contact_model: ContactModel) -> None:
     Args:
         solver: Solver of the scene.
         contact_model: Shapes and pairs of the scene.
+        others: Further kernels of a step.
     """
     device = contact_model.device
     fused = solver.kernels() if solver.path == "fused" else []
     blocks: dict[int | None, dict[Any, None]] = {None: {}}
-    for kernel in (*solver.kernels(), *tensorphys_contact.collide_kernels(contact_model)):
+    for kernel in (*solver.kernels(), *tensorphys_contact.collide_kernels(contact_model), *others):
         in_warps = device.is_cuda and bool(fused) and kernel is fused[-1]
         blocks.setdefault(_FUSED_BLOCK if in_warps else None, {})[kernel.module] = None
     threads = min(usable_threads(), _MOST)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys_dynamics import Control, Model, State
-from tensorphys_engine._kernels.constant_loads import add_constant_loads, keep_forces, restore_forces
+from tensorphys_engine._kernels import constant_loads as kernels
 from tensorphys_engine.layout import Array
 from tensorphys_engine.numbering import Numbering
 
@@ -74,16 +74,16 @@ class ConstantLoads:
         """Add the loads to the forces of the user."""
         m, forces = self._model, [self._control.link_force, self._control.link_torque]
         if self._keeping:
-            self._launch(keep_forces, self._keeping, [self._keeper, *forces], self._kept)
+            self._launch(kernels.keep_forces, self._keeping, [self._keeper, *forces], self._kept)
         if self._loaded:
             inputs = [*self._loads, self._state.link_pose, m.link_mass, m.link_com, m.link_inertia]
-            self._launch(add_constant_loads, self._loaded, inputs, forces)
+            self._launch(kernels.add_constant_loads, self._loaded, inputs, forces)
 
     def end_step(self) -> None:
         """Put the forces of the user back where they are kept."""
         if self._keeping:
             forces = [self._control.link_force, self._control.link_torque]
-            self._launch(restore_forces, self._keeping, [self._keeper, *self._kept], forces)
+            self._launch(kernels.restore_forces, self._keeping, [self._keeper, *self._kept], forces)
 
     def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:
         wp.launch(kernel, dim=count, inputs=inputs, outputs=outputs, device=self._model.device)

@@ -11,7 +11,7 @@ import warp as wp
 
 import tensorphys_contact
 import tensorphys_dynamics
-from tensorphys_engine._kernels.way import expected_motion, hold_bodies, made_motion
+from tensorphys_engine._kernels import way
 from tensorphys_engine.findings import Findings
 from tensorphys_engine.hulls import contact_types
 from tensorphys_engine.numbering import Numbering
@@ -51,7 +51,7 @@ class ContinuousCollision:
         state = self._state
         wp.copy(self._start_pose, state.link_pose)
         self._launch(
-            expected_motion,
+            way.expected_motion,
             [
                 self._free_articulation,
                 self._model.link_gravity,
@@ -67,10 +67,10 @@ class ContinuousCollision:
         """Keep bodies on the side of a surface that they were on."""
         com, state, motion = self._model.link_com, self._state, self.swept.body_motion
         made = [com, self._start_pose, state.link_pose, state.link_velocity, self._time_step]
-        self._launch(made_motion, made, [motion])
+        self._launch(way.made_motion, made, [motion])
         tensorphys_contact.hold_swept(self._contact_model, self.swept, self._start_pose, contacts)
         inputs = [self._free_articulation, com, self._start_pose, motion, self.swept.body_time]
-        self._launch(hold_bodies, inputs, [state.link_pose, state.root_pose])
+        self._launch(way.hold_bodies, inputs, [state.link_pose, state.root_pose])
 
     def _launch(self, kernel: Any, inputs: list[Any], outputs: list[Any]) -> None:
         wp.launch(

@@ -11,7 +11,7 @@ import warp as wp
 from tensorphys_contact import Contacts
 from tensorphys_contact import Model as ContactModel
 from tensorphys_dynamics import Model, Sleep
-from tensorphys_engine._kernels.offsets import effective_offsets
+from tensorphys_engine._kernels import offsets
 from tensorphys_engine.errors import StepError
 from tensorphys_engine.joint_events import JointBreak, JointEvents
 
@@ -100,7 +100,7 @@ class Interventions:
         """
         if self.contact_offset.size:
             wp.launch(
-                effective_offsets,
+                offsets.effective_offsets,
                 dim=self.contact_offset.size,
                 inputs=[self.contact_offset, self.contact_model.shape_body, self.model.link_disabled],
                 outputs=[self.contact_model.contact_offset],

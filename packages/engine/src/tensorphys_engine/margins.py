@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from tensorphys_contact import Model as ContactModel
 from tensorphys_dynamics import Model, State
-from tensorphys_engine._kernels.margins import motion_margin
-from tensorphys_engine._kernels.offsets import reaching_offsets
+from tensorphys_engine._kernels import margins, offsets
 from tensorphys_engine.build import BuiltScene
 
 
@@ -35,10 +36,14 @@ class MotionMargins:
         self._device = built.model.device
         self.margin = wp.zeros(built.model.environment_count, dtype=wp.float32, device=self._device)
 
+    def kernels(self) -> list[Any]:
+        """Kernels of a step, for compiling them side by side before the first one."""
+        return [margins.motion_margin, *([offsets.reaching_offsets] if self.has_large else [])]
+
     def launch(self, time_step: wp.array, first: int, end: int) -> None:
         """Margins of environments from one to the one before another."""
         wp.launch(
-            motion_margin,
+            margins.motion_margin,
             dim=end - first,
             inputs=[
                 self._large[first:end],
@@ -55,7 +60,7 @@ class MotionMargins:
     def reach(self, time_step: wp.array) -> None:
         """Add to the offsets of shapes in large environments what their bodies can cover in a step."""
         wp.launch(
-            reaching_offsets,
+            offsets.reaching_offsets,
             dim=self._contact_offset.size,
             inputs=[
                 self._contact_offset,

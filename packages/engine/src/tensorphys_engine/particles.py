@@ -14,7 +14,7 @@ import warp as wp
 from tensorphys_contact import Model as ContactModel
 from tensorphys_contact import PointObstacles, SdfGeometry, create_point_shapes, create_query_tree
 from tensorphys_dynamics import LinkEnds, Model
-from tensorphys_engine._kernels.particles import part_of_step, push_bodies, start_bodies, take_gravity
+from tensorphys_engine._kernels import particles as kernels
 from tensorphys_engine.build import BuiltScene
 from tensorphys_engine.errors import ParticleOverflowError, ParticleOverflowWarning
 from tensorphys_engine.particle_plan import ParticlePlan
@@ -113,12 +113,12 @@ class SceneParticles:
             time_step: Length of the step [s], float32 [1].
         """
         self._launch(
-            take_gravity,
+            kernels.take_gravity,
             self.model.system_count,
             [self._gravity, self._environment],
             [self.model.systems.gravity],
         )
-        self._launch(part_of_step, 1, [time_step, self._substeps], [self._time])
+        self._launch(kernels.part_of_step, 1, [time_step, self._substeps], [self._time])
 
     def exchange(self, sweep: Callable[[], None]) -> None:
         """Advance the particles by a substep of the dynamics, and have the links feel it.
@@ -130,7 +130,7 @@ class SceneParticles:
         moving = [seen.body_pose, seen.body_com, seen.body_velocity, self.body_impulse]
         if self._links:
             given = [ends.pose, ends.com, ends.velocity, ends.impulse]
-            self._launch(start_bodies, self._links, given, moving)
+            self._launch(kernels.start_bodies, self._links, given, moving)
         self.solver.step(self.state, self._time)
         if self._links:
             wp.copy(ends.impulse, self.body_impulse)
@@ -142,7 +142,9 @@ class SceneParticles:
         seen.advance(time)
         if self._links:
             moving = [seen.body_pose, seen.body_com, seen.body_velocity, self.body_impulse]
-            self._launch(push_bodies, self._links, [seen.body_impulse, seen.body_response, time], moving)
+            self._launch(
+                kernels.push_bodies, self._links, [seen.body_impulse, seen.body_response, time], moving
+            )
 
     def state_arrays(self) -> dict[str, Any]:
         """What the next step reads."""

@@ -176,7 +176,7 @@ class Simulation(Interventions):
         self._margins = MotionMargins(built, self.state, self.contact_offset)
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
         self._use_graph, self._threads = use_graph, threads or usable_threads()
-        compile_step(self.solver, self.contact_model)
+        compile_step(self.solver, self.contact_model, self._margins.kernels() + self.loads.kernels())
         self._write_initial(built)
         self.particles = scene_particles(built, self.state.link_pose)
         if self.particles is not None:

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import warp as wp
 
 from tensorphys_contact import SurfaceSet
-from tensorphys_engine._kernels import soft_structs
-from tensorphys_engine._kernels.soft_sums import forget_rows
+from tensorphys_engine._kernels import soft_structs, soft_sums
 from tensorphys_engine.errors import StepError
 from tensorphys_engine.soft_columns import SoftBody
 from tensorphys_engine.soft_coupling import SoftCoupling
@@ -210,7 +209,7 @@ class SoftBodies:
     def forget(self, mask: Any = None) -> None:
         """Have the contacts and attachments of bodies start from no forces."""
         wp.launch(
-            forget_rows,
+            soft_sums.forget_rows,
             dim=self.model.node_count,
             inputs=[self.nodes.body, mask],
             outputs=[self.rows.previous_count],

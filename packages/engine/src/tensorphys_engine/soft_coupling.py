@@ -16,7 +16,6 @@ import warp as wp
 
 import tensorphys_contact
 from tensorphys_contact import PointShapes
-from tensorphys_contact.impulse_sums import take_sums
 from tensorphys_dynamics import LinkEnds, Model
 from tensorphys_engine._kernels import soft_rows as rows_kernels
 from tensorphys_engine._kernels import soft_structs
@@ -214,6 +213,8 @@ class SoftCoupling:
         self._launch(sums_kernels.push_ends, count, inputs, [self._link_sums, self._corner_sums])
         links = self.ends.impulse.shape[0]
         if links:
+            from tensorphys_contact.impulse_sums import take_sums
+
             self._launch(take_sums, links, [], [self._link_sums, self.link_impulse])
             inputs = [self._others, self.link_impulse]
             self._launch(sums_kernels.add_impulses, links, inputs, [self.ends.impulse])

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import warp as wp
 
-from tensorphys_sdf._kernels import differentiable, query
-from tensorphys_sdf._kernels.records import LANES, POINTS
+from tensorphys_sdf._kernels import differentiable, query, records
 from tensorphys_sdf.errors import ArrayError, NoSurfaceError, ParameterError
 from tensorphys_sdf.grid import Grid
 from tensorphys_sdf.mesh import Array
@@ -257,7 +256,7 @@ class SignedDistanceField:
         outputs = [result, rim_count, rim]
         plain = len(poses) == 0 and self.grid.layout.subgrid > 0
         if plain and p.is_contiguous and result.is_contiguous and result.ptr % _ALIGNMENT == 0:
-            threads = -(-count // (LANES * POINTS)) * LANES
+            threads = -(-count // (records.LANES * records.POINTS)) * records.LANES
             self._launch(getattr(query, f"sample_{kind}"), threads, [self.grid.struct, p], outputs)
         else:
             inputs = [self.grid.struct, poses, p]

@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from tensorphys_sdf._kernels import build as kernels
-from tensorphys_sdf._kernels.records import ASK, BRICK, RECORD
+from tensorphys_sdf._kernels import records
 from tensorphys_sdf.errors import ParameterError
 from tensorphys_sdf.mesh import Array
 from tensorphys_sdf.parameters import FieldParameters
@@ -82,7 +82,7 @@ def plan_layout(lower: Array, upper: Array, parameters: FieldParameters, *, blen
     blocks = np.maximum(np.ceil((extent + 2.0 * room) / cell - 0.1).astype(np.int64), 1) + 2 * ring
     blocks = np.maximum(blocks, 2)
     # nodes in tiles of a dense grid, words of records of a sparse one, where the surface may be asked in all blocks
-    words = 2 * int(RECORD) * int(np.prod(blocks)) if subgrid else 0
+    words = 2 * int(records.RECORD) * int(np.prod(blocks)) if subgrid else 0
     if max(int(np.prod((blocks // 4 + 1) * 4)), words) > INDEX_LIMIT:
         raise ParameterError(
             f"resolution {parameters.resolution}: a grid of {tuple(blocks)} blocks is too large"
@@ -168,11 +168,11 @@ class Grid:
         """
         if not self.layout.subgrid:
             raise ParameterError("the grid is dense: it has no bricks")
-        record = self.arrays["record"].numpy().reshape(-1, int(RECORD))
+        record = self.arrays["record"].numpy().reshape(-1, int(records.RECORD))
         own = record[: int(np.prod(self.layout.blocks))]
-        asked = own[:, 0] == int(ASK)
+        asked = own[:, 0] == int(records.ASK)
         data = record[np.where(asked, own[:, 1], np.arange(len(own)))]
-        brick = np.where(data[:, 0] == int(BRICK), data[:, 1], -1)
+        brick = np.where(data[:, 0] == int(records.BRICK), data[:, 1], -1)
         return brick.reshape(self.layout.blocks), asked.reshape(self.layout.blocks)
 
     @property

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from tensorphys_sdf._kernels.records import RECORD
-from tensorphys_sdf._kernels.table import COUNTS, REALS, sample_table
+from tensorphys_sdf._kernels import records
+from tensorphys_sdf._kernels import table as kernels
 from tensorphys_sdf.errors import ArrayError, ParameterError
 from tensorphys_sdf.field import SignedDistanceField
 from tensorphys_sdf.mesh import Array
@@ -48,8 +48,8 @@ class FieldTable:
         self.device = fields[0].device if fields else wp.get_device(device)
         if any(field.device != self.device for field in fields):
             raise ParameterError("fields: all must be on one device")
-        reals = np.zeros((len(fields), REALS), dtype=np.float32)
-        counts = np.zeros((len(fields), COUNTS), dtype=np.int32)
+        reals = np.zeros((len(fields), kernels.REALS), dtype=np.float32)
+        counts = np.zeros((len(fields), kernels.COUNTS), dtype=np.int32)
         parts: tuple[list[Array], list[Array], list[Array]] = ([], [], [])
         first = [0, 0, 0]
         known: dict[int, int] = {}
@@ -63,7 +63,7 @@ class FieldTable:
             reals[row, 6:9] = grid.fine_offset, grid.fine_scale, field.error_bound
             counts[row, :3] = layout.blocks
             counts[row, 3:5] = layout.subgrid, layout.bits
-            counts[row, 5:] = first[0], first[1] // int(RECORD), first[2]
+            counts[row, 5:] = first[0], first[1] // int(records.RECORD), first[2]
             for k, name in enumerate(("coarse", "record", "fine")):
                 if name in grid.arrays:
                     own = grid.arrays[name].numpy().reshape(-1)
@@ -116,7 +116,7 @@ class FieldTable:
             wp.array(rows, dtype=wp.int32, device=self.device),
             wp.array(p, dtype=wp.vec3, device=self.device),
         ]
-        wp.launch(sample_table, dim=len(p), inputs=inputs, outputs=[out], device=self.device)
+        wp.launch(kernels.sample_table, dim=len(p), inputs=inputs, outputs=[out], device=self.device)
         result: Array = out.numpy()
         return result
 

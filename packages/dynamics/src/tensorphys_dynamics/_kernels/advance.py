@@ -6,7 +6,8 @@ from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, T
 from tensorphys_dynamics._kernels.balls import advance_ball, ball_place, three
 from tensorphys_dynamics._kernels.factor import from_u
 from tensorphys_dynamics._kernels.friction import is_smooth
-from tensorphys_dynamics._kernels.kinematics import FASTEST, place_root
+from tensorphys_dynamics._kernels.kinematics import place_root
+from tensorphys_dynamics._kernels.thresholds import ENDLESS, FASTEST, HALF_TURN
 from tensorphys_spatial.device import quaternion_integrate
 
 wp.set_module_options({"enable_backward": False})
@@ -45,10 +46,6 @@ def keep_remainder(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int):
         s.root_remainder[a] = (w.origin_start[a] - root_centre(t, m, s, a)) + w.origin_travel[a]
 
 
-# Nothing turns by more than this in a substep: half a turn and more has no direction.
-HALF_TURN = wp.constant(3.1415927)
-
-
 @wp.func
 def largest_speed(t: Tables, m: ModelData, a: int, i: int, h: float):
     """Bound of the speed of a degree of freedom."""
@@ -57,10 +54,6 @@ def largest_speed(t: Tables, m: ModelData, a: int, i: int, h: float):
     if t.velocity_rotational[t.type_velocity[kind] + i] == 1:
         bound = wp.min(bound, HALF_TURN / h)
     return bound
-
-
-# No speed that means anything is larger, and its square is still a number.
-ENDLESS = wp.constant(1.0e12)
 
 
 @wp.func

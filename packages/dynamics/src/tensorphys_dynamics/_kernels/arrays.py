@@ -4,6 +4,11 @@ import warp as wp
 
 wp.set_module_options({"enable_backward": False})
 
+# An impulse that is no bound; what a model gives as infinite is more.
+UNBOUNDED_IMPULSE = wp.constant(1.0e30)
+THIN = 25.0
+"""trace(I) trace(I⁻¹) from which on a body is thin: 9 for a ball, 25 for a rod with a tenth of its inertia along its axis."""
+
 
 @wp.struct
 class Tables:

@@ -6,9 +6,8 @@ points of one pair are hit together, or a box that falls flat would turn. The im
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Scratch, Tables
+from tensorphys_dynamics._kernels.arrays import UNBOUNDED_IMPULSE, ContactData, ContactRows, Scratch, Tables
 from tensorphys_dynamics._kernels.newton import NewtonData, row_velocity
-from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE
 
 wp.set_module_options({"enable_backward": False})
 

@@ -5,16 +5,12 @@ import warp as wp
 from tensorphys_dynamics._kernels.arrays import ControlData, ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.balls import position_gap
 from tensorphys_dynamics._kernels.factor import dof_response, factorize
+from tensorphys_dynamics._kernels.thresholds import OFF, STEEP_SHARE, STEEP_SLOPE, UNBOUNDED
 
 wp.set_module_options({"enable_backward": False})
 
 FREE_SATURATION = wp.constant(1)
 LOADED_SATURATION = wp.constant(2)
-OFF = wp.constant(3)
-UNBOUNDED = wp.constant(1.0e30)
-# A bound that falls at once to zero at the largest speed falls over this share of it instead, or by this slope.
-STEEP_SHARE = wp.constant(1.0e-4)
-STEEP_SLOPE = wp.constant(1.0e9)
 
 
 @wp.func

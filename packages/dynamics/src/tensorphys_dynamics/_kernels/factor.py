@@ -4,14 +4,9 @@ import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, Tables
 from tensorphys_dynamics._kernels.long_chains import factorize_long
+from tensorphys_dynamics._kernels.thresholds import CANCELLED, ROUNDING
 
 wp.set_module_options({"enable_backward": False})
-
-
-# A pivot of less than this share of its diagonal may have lost its digits.
-CANCELLED = wp.constant(1.0e-3)
-# What rounding leaves of a diagonal at least, where nothing better is known.
-ROUNDING = wp.constant(1.0e-7)
 
 
 @wp.func

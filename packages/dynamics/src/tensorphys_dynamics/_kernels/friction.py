@@ -17,12 +17,10 @@ from tensorphys_dynamics._kernels.arrays import (
     Tables,
 )
 from tensorphys_dynamics._kernels.tension import joint_point
+from tensorphys_dynamics._kernels.thresholds import AT_REST
 from tensorphys_spatial.device import orthonormal_basis
 
 wp.set_module_options({"enable_backward": False})
-
-# Share of the static bound that may still be missing at rest.
-AT_REST = wp.constant(1.0e-4)
 
 
 @wp.func

@@ -12,7 +12,8 @@ from tensorphys_dynamics._kernels.joint_arrays import (
     JointTables,
 )
 from tensorphys_dynamics._kernels.joint_frames import unit_axis
-from tensorphys_dynamics._kernels.quantities_step import StepData, middle_point, middle_rotation
+from tensorphys_dynamics._kernels.quantities_step import middle_point, middle_rotation
+from tensorphys_dynamics._kernels.step_start import StepData
 
 wp.set_module_options({"enable_backward": False})
 

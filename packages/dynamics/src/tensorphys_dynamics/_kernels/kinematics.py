@@ -4,6 +4,7 @@ import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.balls import ball_place, ball_turn, child_is_body0, link_turn
+from tensorphys_dynamics._kernels.thresholds import FASTEST, FASTEST_TURN, SOUND
 from tensorphys_spatial.device import inertia_rotate
 
 wp.set_module_options({"enable_backward": False})
@@ -99,14 +100,6 @@ def link_masses(m: ModelData, w: Scratch, link: int, origin: wp.vec3):
     rotation = w.link_rotation[link]
     w.link_com_offset[link] = w.link_position[link] + wp.quat_rotate(rotation, m.link_com[link]) - origin
     w.link_inertia[link] = inertia_rotate(m.link_inertia[link], rotation)
-
-
-# Determinant of an inertia over the cube of its trace, below which it is not inverted.
-SOUND = wp.constant(wp.float64(1.0e-10))
-# A floating root moves no faster [lengths / s] and is given no faster turn [rad/s] by its momentum: light links that
-# whip about a heavy one may ask for anything, and squares must stay within what float32 holds.
-FASTEST = wp.constant(1.0e9)
-FASTEST_TURN = wp.constant(1.0e5)
 
 
 @wp.func

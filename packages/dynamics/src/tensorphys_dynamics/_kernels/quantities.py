@@ -10,15 +10,10 @@ from tensorphys_dynamics._kernels.drives import copy_mass
 from tensorphys_dynamics._kernels.factor import factorize, solve
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
 from tensorphys_dynamics._kernels.smooth import mass_rows
+from tensorphys_dynamics._kernels.terms import ACCELERATION, GRAVITY, VELOCITY, WRENCH
 from tensorphys_dynamics._kernels.wrenches import link_rates
 
 wp.set_module_options({"enable_backward": False})
-
-# What a generalized force or a wrench is made of.
-GRAVITY = wp.constant(1)
-VELOCITY = wp.constant(2)
-ACCELERATION = wp.constant(4)
-WRENCH = wp.constant(8)
 
 
 @wp.func

@@ -5,7 +5,6 @@ import warp as wp
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.kinematics import articulation_kinematics, point_inertia
 from tensorphys_dynamics._kernels.quantities import (
-    VELOCITY,
     classical_acceleration,
     composite_inertias,
     link_acceleration_rates,
@@ -13,6 +12,7 @@ from tensorphys_dynamics._kernels.quantities import (
     subtree_wrenches,
 )
 from tensorphys_dynamics._kernels.smooth import mass_rows
+from tensorphys_dynamics._kernels.terms import VELOCITY
 
 wp.set_module_options({"enable_backward": False})
 

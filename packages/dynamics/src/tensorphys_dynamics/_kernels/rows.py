@@ -15,24 +15,15 @@ from tensorphys_dynamics._kernels.arrays import (
     Tables,
 )
 from tensorphys_dynamics._kernels.surfaces import impulse_bound, spin_rows, spring_law, surface_velocity
+from tensorphys_dynamics._kernels.thresholds import SINGULAR
 from tensorphys_spatial.device import orthonormal_basis
 
 wp.set_module_options({"enable_backward": False})
 
-# A penetrated contact is a spring of damping ratio 3 and frequency 1 / h rad/s: stiff against the substep, yet the
-# impulse it is started with decays, without which one pass over a stack keeps feeding its own error
-# (docs/architecture.md). Of the penetration PUSH is removed in a substep, of the impulse SOFT decays.
-DAMPING_RATIO = 3.0
-PUSH = wp.constant(1.0 / (2.0 * DAMPING_RATIO + 1.0))
-# What decays in a substep is at most the impulse that stops LEAK times the fall over it: a light link between a heavy
-# load and the ground would sink in by the ratio of their masses.
-LEAK = wp.constant(3.0)
-SINGULAR = wp.constant(0.02)
 # Few passes over many bodies do not take all of the velocity out again that removes penetrations: in large environments they are
 # removed at this share of the bound, for which the energy left over is that which the bound allows.
 GENTLE = wp.constant(0.5)
 ShortRows = wp.types.matrix(shape=(6, 3), dtype=wp.float32)
-SOFT = wp.constant(1.0 / (2.0 + 2.0 * DAMPING_RATIO))
 
 
 @wp.func

@@ -43,14 +43,11 @@ from tensorphys_dynamics._kernels.kinematics import articulation_kinematics
 from tensorphys_dynamics._kernels.precise import is_strained, precise_kick
 from tensorphys_dynamics._kernels.tension import add_tension
 from tensorphys_dynamics._kernels.thin_spin import turn_thin
+from tensorphys_dynamics._kernels.thresholds import ATTEMPTS
 from tensorphys_dynamics._kernels.trail import copy_positions, keep_change, keep_substep
 from tensorphys_dynamics._kernels.wrenches import wrenches
 
 wp.set_module_options({"enable_backward": False})
-
-
-# Attempts at the active sets of a substep: bounds of actuators, and what friction holds; in the last one it holds none.
-ATTEMPTS = wp.constant(5)
 
 
 @wp.func

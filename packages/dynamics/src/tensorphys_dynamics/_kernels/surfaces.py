@@ -3,6 +3,7 @@
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import (
+    UNBOUNDED_IMPULSE,
     ContactData,
     ContactRows,
     ModelData,
@@ -10,19 +11,9 @@ from tensorphys_dynamics._kernels.arrays import (
     StateData,
     Tables,
 )
+from tensorphys_dynamics._kernels.thresholds import IMPLICIT, LEAST_GAIN, UNRESOLVED
 
 wp.set_module_options({"enable_backward": False})
-
-# The force of a spring is that of the distance IMPLICIT-weighted between the start and the end of a substep: z / (1 + z)
-# of the way for z = IMPLICIT (h ω)². Soft springs keep their energy (the leapfrog's force at the positions), stiff ones
-# are backward Euler's.
-IMPLICIT = wp.constant(4.0)
-# Share of its inverse inertia that a contact's spring has of damping at least, so that its row is never empty.
-LEAST_GAIN = wp.constant(1.0e-8)
-
-
-# Where (h ω)² is more than this, substeps do not resolve a spring.
-UNRESOLVED = wp.constant(1.0)
 
 
 @wp.func
@@ -72,10 +63,6 @@ def impulse_bound(m: ModelData, body0: int, body1: int, substeps: int):
     if body1 >= 0:
         bound = wp.min(bound, m.link_max_contact_impulse[body1] / float(substeps))
     return bound
-
-
-# An impulse that is no bound; what a model gives as infinite is more.
-UNBOUNDED_IMPULSE = wp.constant(1.0e30)
 
 
 @wp.func

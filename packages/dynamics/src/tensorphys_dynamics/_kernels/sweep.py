@@ -8,6 +8,7 @@ correction out again.
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import (
+    UNBOUNDED_IMPULSE,
     ContactData,
     ContactRows,
     ModelData,
@@ -18,21 +19,20 @@ from tensorphys_dynamics._kernels.arrays import (
 from tensorphys_dynamics._kernels.ball_rows import apply_ball, solve_ball_limit
 from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
-from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
-from tensorphys_dynamics._kernels.surfaces import UNBOUNDED_IMPULSE, solve_spin, stiffen
+from tensorphys_dynamics._kernels.surfaces import solve_spin, stiffen
+from tensorphys_dynamics._kernels.thresholds import (
+    EXTRA,
+    LEAK,
+    LIMIT_TURNS,
+    PUSH,
+    RECOVERY,
+    SETTLED,
+    SOFT,
+    SUDDEN,
+)
 
 wp.set_module_options({"enable_backward": False})
 
-# Where the first pass changes a normal impulse by more than SUDDEN of the largest, passes are repeated EXTRA times: one
-# pass a substep follows what changes slowly, an impact of several contacts needs more.
-EXTRA = wp.constant(8)
-SUDDEN = wp.constant(0.1)
-# Passes over the limits of an articulation while more than one bears a load, until none moves a position by more than
-# SETTLED [rad or m].
-LIMIT_TURNS = wp.constant(100)
-SETTLED = wp.constant(2.0e-8)
-# A joint that starts outside of its limits returns at this rate [1/s].
-RECOVERY = wp.constant(10.0)
 # Passes over contacts that could not be solved at once.
 UNSOLVED = wp.constant(32)
 UNREACHED = wp.constant(1.0e30)

@@ -27,7 +27,6 @@ from tensorphys_dynamics._kernels.grid_barrier import (
 )
 from tensorphys_dynamics._kernels.heads import Heads
 from tensorphys_dynamics._kernels.newton import NewtonData
-from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SOFT
 from tensorphys_dynamics._kernels.sweep import friction
 from tensorphys_dynamics._kernels.sweep_parallel import (
     SOLVE,
@@ -41,6 +40,7 @@ from tensorphys_dynamics._kernels.sweep_parallel import (
     store_end,
     velocity_of,
 )
+from tensorphys_dynamics._kernels.thresholds import LEAK, PUSH, SOFT
 
 wp.set_module_options({"enable_backward": False})
 

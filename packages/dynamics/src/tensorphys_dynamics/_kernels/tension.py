@@ -9,13 +9,9 @@ second order. The addition is zero wherever the own inertia alone is enough, tha
 import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, Tables
+from tensorphys_dynamics._kernels.thresholds import OWN_SHARE, TENSION
 
 wp.set_module_options({"enable_backward": False})
-
-# Twice what the average acceleration needs, since the own inertia of a link in a chain is not what its modes see.
-TENSION = wp.constant(0.5)
-# Share of the own inertia that counts as stabilising.
-OWN_SHARE = wp.constant(0.25)
 
 
 @wp.func

@@ -7,12 +7,10 @@ explicitly, at half a radian a substep, it makes energy. Such a substep takes it
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
+from tensorphys_dynamics._kernels.arrays import THIN, ModelData, Scratch, StateData, Tables
 
 wp.set_module_options({"enable_backward": False})
 
-THIN = 25.0
-"""trace(I) trace(I⁻¹) from which on a body is thin: 9 for a ball, 25 for a rod with a tenth of its inertia along its axis."""
 THINNESS = wp.constant(THIN)
 # Turn in a substep from which on the rule is taken [rad].
 FAST_TURN = wp.constant(0.1)

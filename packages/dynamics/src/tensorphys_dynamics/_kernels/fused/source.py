@@ -9,7 +9,6 @@ from typing import Any
 
 import warp as wp
 
-from tensorphys_dynamics._kernels.advance import ENDLESS, HALF_TURN
 from tensorphys_dynamics._kernels.arrays import (
     ContactData,
     ContactRows,
@@ -17,9 +16,6 @@ from tensorphys_dynamics._kernels.arrays import (
     ModelData,
     StateData,
 )
-from tensorphys_dynamics._kernels.drives import OFF, STEEP_SHARE, STEEP_SLOPE, UNBOUNDED
-from tensorphys_dynamics._kernels.factor import CANCELLED, ROUNDING
-from tensorphys_dynamics._kernels.friction import AT_REST
 from tensorphys_dynamics._kernels.fused import (
     base,
     bodies,
@@ -34,12 +30,35 @@ from tensorphys_dynamics._kernels.fused import (
     motion,
     sweep,
 )
-from tensorphys_dynamics._kernels.kinematics import FASTEST, FASTEST_TURN, SOUND
-from tensorphys_dynamics._kernels.rows import LEAK, PUSH, SINGULAR, SOFT
-from tensorphys_dynamics._kernels.smooth import ATTEMPTS
-from tensorphys_dynamics._kernels.surfaces import IMPLICIT, LEAST_GAIN, UNRESOLVED
-from tensorphys_dynamics._kernels.sweep import EXTRA, LIMIT_TURNS, RECOVERY, SETTLED, SUDDEN
-from tensorphys_dynamics._kernels.tension import OWN_SHARE, TENSION
+from tensorphys_dynamics._kernels.thresholds import (
+    AT_REST,
+    ATTEMPTS,
+    CANCELLED,
+    ENDLESS,
+    EXTRA,
+    FASTEST,
+    FASTEST_TURN,
+    HALF_TURN,
+    IMPLICIT,
+    LEAK,
+    LEAST_GAIN,
+    LIMIT_TURNS,
+    OFF,
+    OWN_SHARE,
+    PUSH,
+    RECOVERY,
+    ROUNDING,
+    SETTLED,
+    SINGULAR,
+    SOFT,
+    SOUND,
+    STEEP_SHARE,
+    STEEP_SLOPE,
+    SUDDEN,
+    TENSION,
+    UNBOUNDED,
+    UNRESOLVED,
+)
 
 wp.set_module_options({"enable_backward": False})
 
