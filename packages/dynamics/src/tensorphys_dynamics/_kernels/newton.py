@@ -3,8 +3,8 @@
 A contact that starts with the impulse λ₀ has the law λ = P(λ₀ + Γ⁻¹ (target − v)): P projects to the cone of friction in
 the norm of Γ, a small share of the contact's own inverse inertia. These laws are the derivative of a convex function of
 u, so Newton's method with a line search finds its minimum [Castro et al. 2022]. Then λ₀ follows the impulses until they
-stand still (method of multipliers), so that Γ leaves no softness behind; and where a contact slides, its target falls by
-μ |v_t|, without which the projection would lift it [De Saxcé & Feng 1998].
+stand still (method of multipliers), so that Γ leaves no softness behind; and where a contact slides or is apart, its target
+falls by μ |v_t|, without which the projection would lift it [De Saxcé & Feng 1998].
 """
 
 import warp as wp
@@ -17,12 +17,12 @@ wp.set_module_options({"enable_backward": False})
 # Γ as a share of the inverse inertia of the contact. A stack that is R times heavier than what a contact sees converges
 # by R · SHARE / (1 + R · SHARE) in each update of λ₀; below 1e-3 single precision does not carry the factor.
 SHARE = wp.constant(0.01)
-UPDATES = wp.constant(8)  # of λ₀ and of the targets of contacts that slide
+UPDATES = wp.constant(12)  # of λ₀ and of the targets of contacts that slide
 ITERATIONS = wp.constant(60)  # of Newton's method, all updates together
 SEARCHES = wp.constant(12)
 # Speeds are found to STEP of a scale, and settled at SETTLED of it: g h, or FAST of the speeds.
 STEP = wp.constant(1.0e-3)
-SETTLED = wp.constant(1.0e-2)
+SETTLED = wp.constant(3.0e-3)
 FAST = wp.constant(1.0e-2)
 BEGUN = wp.constant(2)  # a contact that is at its static friction, until speeds have settled
 
@@ -36,7 +36,7 @@ class NewtonData:
     velocity: wp.array[wp.vec3]
     change: wp.array[wp.vec3]  # of the velocity along the step
     target: wp.array[wp.float32]
-    lift: wp.array[wp.float32]  # μ |v_t| of a contact that slides
+    lift: wp.array[wp.float32]  # μ |v_t| of a contact that slides or is apart
     sliding: wp.array[wp.int32]  # whether it reached its static friction
     step: wp.array[wp.float32]  # by place
     before: wp.array[wp.float32]  # u before the solve
@@ -55,6 +55,12 @@ class Law:
 def friction_of(k: ContactData, x: NewtonData, slot: int):
     """Coefficient of friction: static until that is reached, then dynamic."""
     return wp.where(x.sliding[slot] == 1, k.dynamic_friction[slot], k.static_friction[slot])
+
+
+@wp.func
+def sliding_lift(k: ContactData, x: NewtonData, slot: int, v: wp.vec3, slow: float):
+    """How far the target of a contact that would slide at a relative velocity is lowered."""
+    return friction_of(k, x, slot) * wp.max(0.0, wp.sqrt(v[1] * v[1] + v[2] * v[2]) - slow)
 
 
 @wp.func
@@ -240,15 +246,20 @@ def update(
         if impulse[0] > 0.0:
             worst = wp.max(worst, normal_share(r, slot) * wp.abs(impulse[0] - x.start[slot][0]))
         lift = float(0.0)
-        if law.slides == 0:
+        if impulse[0] == 0.0:
+            # The same target as of one that slides: a contact that is apart because others were lifted would slide
+            # with its target up otherwise, lift them in turn, and so forth.
+            lift = sliding_lift(k, x, slot, v, slow)
+        elif law.slides == 0:
             off = wp.length(wp.vec2(impulse[1] - x.start[slot][1], impulse[2] - x.start[slot][2]))
             worst = wp.max(worst, SHARE * r.coupling[slot][2] * off)
         else:
-            lift = friction_of(k, x, slot) * wp.max(0.0, wp.sqrt(v[1] * v[1] + v[2] * v[2]) - slow)
+            lift = sliding_lift(k, x, slot, v, slow)
             if x.sliding[slot] == 0 and k.static_friction[slot] > k.dynamic_friction[slot]:
                 x.sliding[slot] = BEGUN
                 begun += 1
-        worst = wp.max(worst, wp.abs(lift - x.lift[slot]))
+        if impulse[0] > 0.0 or lift < x.lift[slot]:
+            worst = wp.max(worst, wp.abs(lift - x.lift[slot]))
         x.change[slot] = impulse
         x.velocity[slot] = wp.vec3(lift, 0.0, 0.0)
     if begun > 0:
