@@ -139,3 +139,12 @@ def test_growth_keeps_what_the_user_set(device: str) -> None:
 def test_an_unknown_policy_is_refused(device: str) -> None:
     with pytest.raises(StepError, match="on_overflow"):
         small(device, on_overflow="ignore")
+
+
+def test_a_write_after_growth_forgets_the_impulses_of_the_solver_that_is_there_now(device: str) -> None:
+    simulation = run(small(device, strict=True), 120)
+    counts = simulation.solver.warm_start()["previous_count"]
+    assert counts.numpy().max() > 0
+    simulation.state.fresh.fill_(1)
+    simulation.refresh()
+    assert not counts.numpy().any()

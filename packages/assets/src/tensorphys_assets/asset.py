@@ -58,6 +58,9 @@ class AssetCore(ABC):
     def _initialize(self, scene: AssetScene) -> None:
         """Find the prims and make the views."""
 
+    def _forget_replayed(self) -> None:  # noqa: B027
+        """A graph was replayed that may have changed anything: what was fetched before is not true any more."""
+
     @property
     def is_initialized(self) -> bool:
         """Whether the scene was reset since the asset was made."""
@@ -162,6 +165,9 @@ class DataAsset(AssetCore):
             dt: Time [s].
         """
         self._data.update(dt)
+
+    def _forget_replayed(self) -> None:
+        self._data.invalidate_all()
 
     # Finding.
 
@@ -306,7 +312,8 @@ class DataAsset(AssetCore):
         if push is None:
             return
         try:
-            push(rows)
+            with self._data.writing(quantity):
+                push(rows)
         except Exception:
             self._data.invalidate((quantity,), themselves=True)
             raise

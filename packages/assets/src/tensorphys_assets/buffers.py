@@ -61,6 +61,8 @@ class AssetData:
         self.device = str(device)
         self._sim_timestamp = 0.0
         self._slots: dict[str, Slot] = {}
+        self._warp_device = wp.get_device(self.device)
+        self._recorded: set[str] = set()
 
     def shape(self, axes: str) -> tuple[int, ...]:
         """Lengths of axes; digits stand for themselves."""
@@ -94,7 +96,9 @@ class AssetData:
         return self.refresh(name).array
 
     def refresh(self, name: str) -> Slot:
-        """Bring a member up to date."""
+        """Bring a member up to date; while a graph is captured, in that graph."""
+        if self._recorded and not self._warp_device.is_capturing:
+            self._leave_capture()
         member = self._members[name]
         if isinstance(member, (Part, Column, Reshaped)):
             whole = self.refresh(member.whole)
@@ -111,8 +115,16 @@ class AssetData:
                 self.refresh(other)
             self._fill(member, slot)
             slot.fills += 1
+            if self._warp_device.is_capturing:
+                self._recorded.add(name)
             slot.timestamp = math.inf if member.static or member.constant else self._sim_timestamp
         return slot
+
+    def _leave_capture(self) -> None:
+        """What was filled in a graph that was captured was not filled yet."""
+        for name in self._recorded:
+            self._slots[name].timestamp = STALE
+        self._recorded.clear()
 
     def first_value(self, name: str, target: str) -> Any:
         """The copy behind a :class:`FirstValue`."""

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import warp as wp
 
 from tensorphys.metatype import unique_names
 from tensorphys_assets.errors import ConfigurationError, NotReadyError, PrimError
@@ -137,19 +138,32 @@ class AssetScene:
         self._view = tensorphys.create_simulation_view(
             "warp", stage=self.stage, scene=self._scene, environments=environments, **self._options
         )
+        # Before anybody can capture a graph: writers leave kinematics to the first read.
+        self._view.simulation.one_refresh.lazy = True
         if self._gravity is not None:
             self._view.set_gravity(self._gravity)
         for member in self._members:
             member._initialize(self)
 
     def one_pass(self) -> AbstractContextManager[Any]:
-        """``with scene.one_pass():`` several writes of poses, joints and velocities with one pass of kinematics.
+        """``with scene.one_pass():`` writes that are captured in a graph share one pass of kinematics at the end of the block.
 
-        It is made at the end, or before the first read of an asset's data inside. What is read inside past the assets, from
-        their views, may be that of before.
+        Outside of graphs the pass is made by the first read that needs it, with or without such a block.
         """
         once: AbstractContextManager[Any] = self.simulation.one_refresh
         return once
+
+    def replay(self, graph: Any, dt: float = 0.0) -> None:
+        """Launch a graph that was captured over this scene, and let everybody know that anything may have changed.
+
+        Args:
+            graph: Graph of a ``wp.ScopedCapture`` in which assets were written or read, or the scene stepped.
+            dt: Time that passes by it [s].
+        """
+        wp.capture_launch(graph)
+        self.update(dt)
+        for member in self._members:
+            member._forget_replayed()
 
     def step(self, count: int = 1) -> None:
         """Write what is pending, simulate, and update all assets and sensors.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import warp as wp
@@ -17,8 +18,8 @@ from tensorphys_assets.ordering import ArticulationNameMap
 __all__ = ["EngineAccess", "ViewData"]
 
 
-# What writers write. A writer that brings its own buffer up to date before it needs no pass for what others wrote: that has
-# not changed it.
+# What writers of poses, velocities and joints write: the pass of kinematics after them waits for the first read of something
+# that derives from them. None of these changes by it but through another object over the same prims.
 _WRITTEN = frozenset(
     {"root_transforms", "root_velocities", "dof_positions", "dof_velocities", "transforms", "velocities"}
 )
@@ -46,16 +47,32 @@ class EngineAccess:
         self.maps = dict(maps or {})
         self.device = str(simulation.device)
         self._environments = wp.array(environments, dtype=wp.int32, device=self.device)
+        self._others = {
+            source: frozenset((id(view), other) for other in _WRITTEN - {source}) for source in _WRITTEN
+        }
 
     def get(self, source: str) -> wp.array:
-        """Array of a getter of the view, filled anew, with what was written in it."""
-        if source not in _WRITTEN:
-            self.flush()
-        return getattr(self.view, f"get_{source}")()
+        """Array of a getter of the view, filled anew, with all that was written in it.
 
-    def flush(self) -> None:
-        """Make the pass of kinematics that writes in one block have left for now."""
-        self.simulation.one_refresh.flush()
+        The view makes the pass of kinematics that writes have left; of what was written through this very view, other quantities
+        that are written need none.
+        """
+        getter = getattr(self.view, f"get_{source}")
+        if source not in _WRITTEN:
+            return getter()
+        with self.simulation.one_refresh.held_for(self._others[source]):
+            return getter()
+
+    def writing(self, source: str) -> AbstractContextManager[None]:
+        """``with engine.writing(source):`` a setter of the view leaves its pass of kinematics to the first read that needs it.
+
+        Args:
+            source: Quantity of the view that is written, by its name after ``set_``.
+        """
+        if source not in _WRITTEN:
+            return nullcontext()
+        later: AbstractContextManager[None] = self.simulation.one_refresh.later((id(self.view), source))
+        return later
 
     def gravity_direction(self, target: wp.array) -> None:
         """Direction of gravity of each row; zero where there is none."""
@@ -75,16 +92,6 @@ class ViewData(AssetData):
     def __init__(self, engine: EngineAccess, sizes: Mapping[str, int]) -> None:
         super().__init__(sizes, engine.device)
         self._engine = engine
-
-    def read(self, name: str) -> Any:
-        """Proxy of a member, brought up to date with all that was written."""
-        self._engine.flush()
-        return super().read(name)
-
-    def invalidate_all(self) -> None:
-        """Make everything stale, as after writing to the engine past this object."""
-        self._engine.flush()
-        super().invalidate_all()
 
     def _map(self, member: Quantity) -> ArticulationNameMap | None:
         return self._engine.maps.get(member.axes[1:2])
@@ -120,6 +127,11 @@ class ViewData(AssetData):
         """The array of a member with one axis, as it is: not brought up to date."""
         array = self._slots[name].array
         return array if array.ndim == 1 else reinterpret(array, array.dtype, (array.size,))
+
+    def writing(self, name: str) -> AbstractContextManager[None]:
+        """``with data.writing(name):`` the setter of a quantity leaves its pass of kinematics to a read."""
+        member = self._members[name]
+        return self._engine.writing(member.source if isinstance(member, Quantity) else "")
 
     def mark_fresh(self, name: str) -> None:
         """Say that the array of a member holds what is now."""

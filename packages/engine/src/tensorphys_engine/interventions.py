@@ -10,17 +10,20 @@ import warp as wp
 
 from tensorphys_contact import Contacts
 from tensorphys_contact import Model as ContactModel
-from tensorphys_dynamics import Model, Sleep
+from tensorphys_dynamics import Model, Sleep, State
 from tensorphys_engine._kernels import offsets
 from tensorphys_engine.errors import StepError
 from tensorphys_engine.joint_events import JointBreak, JointEvents
+from tensorphys_engine.one_pass import OnePass
 
 
 class Interventions:
-    """Sleep, joints that broke, and bodies out of the simulation; part of :class:`Simulation`, whose attributes it uses."""
+    """State, sleep, joints that broke, and bodies out of the simulation; part of :class:`Simulation`, whose attributes it uses."""
 
     device: Any
     model: Model
+    raw_state: State
+    one_refresh: OnePass
     contact_model: ContactModel
     contact_offset: wp.array
     sleep: Sleep | None
@@ -32,6 +35,20 @@ class Interventions:
     @abstractmethod
     def _replace_contacts(self, wanted: Contacts) -> None:
         """Make the solver anew, with the impulses of the last step."""
+
+    @property
+    def state(self) -> State:
+        """State of the dynamics, with link poses and velocities as they follow from all that was written.
+
+        Ask again after writes that leave kinematics for later, as those of assets do: an array that was kept from before shows
+        them after the next read, step or :meth:`refresh`.
+        """
+        self.one_refresh.settle()
+        return self.raw_state
+
+    def refresh(self) -> None:
+        """Derive link poses and velocities of articulations marked in ``state.fresh``; in ``one_refresh`` at its end."""
+        self.one_refresh()
 
     def wake_up(self, articulations: Any = None) -> None:
         """Wake articulations, and in the next step all that touch them; does nothing where nothing ever sleeps.

@@ -84,7 +84,8 @@ class Simulation(Interventions):
         device: Warp device of all arrays.
         model: Constants of the dynamics; arrays may be written between steps.
         joints: Joints outside of trees, couplings and tendons; ``joints.model`` has their parameters.
-        state, control: State and inputs of the dynamics.
+        raw_state: As ``state``, whose derived part may wait for ``one_refresh``.
+        control: Inputs of the dynamics.
         sleep: Which articulations sleep; None where nothing ever does.
         particles: Particles; None where there are none.
         soft: Deformables; None where there are none.
@@ -152,14 +153,17 @@ class Simulation(Interventions):
         self.joints = built.joints
         self.contact_offset: wp.array = wp.clone(self.contact_model.contact_offset)
         self.directory = Directory(built.numbering)
-        self.state: State = State(self.model)
+        self.raw_state: State = State(self.model)
+        self.one_refresh = OnePass(
+            lambda: self.solver.update_kinematics(), lambda: bool(self.device.is_capturing)
+        )
         self.control: Control = Control(self.model)
-        self._divergence = DivergenceWatch(self.model, self.state, self.directory)
+        self._divergence = DivergenceWatch(self.model, self.raw_state, self.directory)
         is_coupled = bool(built.particle_plan.systems) or has_deformables(scene)
         self.sleep, starts_asleep = sleep_of_scene(
-            built.numbering, self.model, self.state, self.control, findings, sleeping, is_coupled
+            built.numbering, self.model, self.raw_state, self.control, findings, sleeping, is_coupled
         )
-        self._constant_loads = ConstantLoads(built.loads, self.model, self.state, self.control)
+        self._constant_loads = ConstantLoads(built.loads, self.model, self.raw_state, self.control)
         counts = authored_counts(scene)
         default = _LARGE_SUBSTEPS if built.has_large else _DEFAULT_SUBSTEPS
         self.substeps = substeps or counts[0] or default
@@ -173,24 +177,24 @@ class Simulation(Interventions):
         self._path: Literal["auto", "generic"] = "generic" if is_coupled else "auto"
         contacts = allocate_contacts(self.contact_model, self.model.max_chain, contact_budget)
         self._use_contacts(contacts, built.bounce_threshold)
-        self._margins = MotionMargins(built, self.state, self.contact_offset)
+        self._margins = MotionMargins(built, self.raw_state, self.contact_offset)
         self.step_count, self.time, self.launch_count = 0, 0.0, 0
         self._use_graph, self._threads = use_graph, threads or usable_threads()
         compile_step(self.solver, self.contact_model, self._margins.kernels() + self.loads.kernels())
         self._write_initial(built)
-        self.particles = scene_particles(built, self.state.link_pose)
+        self.particles = scene_particles(built, self.raw_state.link_pose)
         if self.particles is not None:
             self._coupled.append(self.particles)
-        self.soft = scene_soft(built, self.state.link_pose, findings)
+        self.soft = scene_soft(built, self.raw_state.link_pose, findings)
         if self.soft is not None:
             self._coupled.append(self.soft.coupling)
         # Sorting, and trees that follow what moves, are no launches, which is all that a graph of the CPU holds.
         self._use_graph = use_graph and (self.device.is_cuda or not self._coupled)
         self._couple()
         self._keep_start()
-        self.joints.rest_where_it_starts(self.state.link_pose.numpy())
+        self.joints.rest_where_it_starts(self.raw_state.link_pose.numpy())
         self._joint_events = JointEvents(scene, self.joints.model, self.joints.loose)
-        note_moved_links(built.numbering, self.state.link_pose.numpy(), findings)
+        note_moved_links(built.numbering, self.raw_state.link_pose.numpy(), findings)
         if self.sleep is not None:
             self.sleep.put_to_sleep(starts_asleep)
         self._initial_state = copies(self._state_arrays)
@@ -203,7 +207,7 @@ class Simulation(Interventions):
         self.contacts = contacts
         self.solver = Solver(
             self.model,
-            self.state,
+            self.raw_state,
             self.control,
             contacts,
             joints=self.joints.model,
@@ -223,7 +227,7 @@ class Simulation(Interventions):
             model=self.model,
             contact_model=self.contact_model,
             contact_offset=self.contact_offset,
-            state=self.state,
+            state=self.raw_state,
             time_step=self.solver.time_step,
         )
         self._graph: Any = None
@@ -252,7 +256,7 @@ class Simulation(Interventions):
 
     @property
     def _state_arrays(self) -> dict[str, Any]:
-        arrays = state_arrays(self.state, self.control, self.joints.model, self.sleep)
+        arrays = state_arrays(self.raw_state, self.control, self.joints.model, self.sleep)
         for part in (self.particles, self.soft):
             if part is not None:
                 arrays |= part.state_arrays()
@@ -268,7 +272,7 @@ class Simulation(Interventions):
 
     def _write_initial(self, built: BuiltScene) -> None:
         initial = built.initial
-        self.state.set_initial(
+        self.raw_state.set_initial(
             root_pose=initial.root_pose, velocity=built.velocity, dof_position=initial.dof_position
         )
         for array, values in (
@@ -277,7 +281,6 @@ class Simulation(Interventions):
         ):
             if values.size:
                 array.assign(values)
-        self.one_refresh = OnePass(self.solver.update_kinematics)
         self.refresh()
 
     @property
@@ -338,7 +341,7 @@ class Simulation(Interventions):
                 raise StepError(f"dt must be a positive number of seconds, given {dt}")
             self._dt = float(dt)
             self.solver.time_step.fill_(self._dt)
-        self.one_refresh.flush()
+        self.one_refresh.settle()
         if self.device.is_capturing:
             self._launch_step()
         else:
@@ -400,7 +403,7 @@ class Simulation(Interventions):
             continuous.expect()
         tensorphys_contact.collide(
             self.contact_model,
-            self.state.link_pose,
+            self.raw_state.link_pose,
             self.contacts,
             margin=self._margins.margin,
             swept=None if continuous is None else continuous.swept,
@@ -445,7 +448,7 @@ class Simulation(Interventions):
     def _launch_range(self, environments: tensorphys_contact.EnvironmentRange) -> None:
         first, end = environments.first, environments.end
         self._margins.launch(self.solver.time_step, first, end)
-        pose, margin = self.state.link_pose, self._margins.margin
+        pose, margin = self.raw_state.link_pose, self._margins.margin
         tensorphys_contact.collide_range(self.contact_model, environments, pose, self.contacts, margin=margin)
         self.solver.step_range(first, end)
 
@@ -493,10 +496,6 @@ class Simulation(Interventions):
             solver.warm_start(), contacts.slot_start, self.solver.warm_start(), self.contacts.slot_start
         )
 
-    def refresh(self) -> None:
-        """Derive link poses and velocities of articulations marked in ``state.fresh``; in ``one_refresh`` at its end."""
-        self.one_refresh()
-
     @property
     def gravity(self) -> npt.NDArray[np.float32]:
         """Gravity of each environment [stage length/s²], shape [environments, 3]; reading waits for the device."""
@@ -529,6 +528,7 @@ class Simulation(Interventions):
         Args:
             parameters: Whether masses, gains, limits, materials and gravity are copied, too.
         """
+        self.one_refresh.settle()
         return SavedState(
             state=copies(self._state_arrays),
             warm_start=copies(self.solver.warm_start()),
@@ -553,6 +553,7 @@ class Simulation(Interventions):
             check_match(self._parameters, saved.parameters)
             self._write_parameters(saved.parameters)
         overwrite(state, saved.state)
+        self.one_refresh.forget()
         warm_start = self.solver.warm_start()
         if saved.slot_start is self.contacts.slot_start:
             overwrite(warm_start, saved.warm_start)
@@ -582,6 +583,7 @@ class Simulation(Interventions):
             parameters: Whether masses, gains, limits, materials and gravity go back, too.
         """
         overwrite(self._state_arrays, self._initial_state)
+        self.one_refresh.forget()
         if parameters:
             self._write_parameters(self._initial_parameters)
         for array in self.solver.warm_start().values():

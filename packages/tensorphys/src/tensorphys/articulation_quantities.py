@@ -69,6 +69,7 @@ class _Reader:
         # whose sums a step takes; contact buffers that grow make a new one
         self.quantities.solver = core.simulation.solver
         with core.frontend.ordered_with_caller(core.device):
+            core.settle()
             values = getattr(self.quantities, quantity.source)(**options)
             if quantity.slots:
                 target = buffer.warp.reshape((count, size, 1))

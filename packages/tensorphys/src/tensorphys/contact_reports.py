@@ -102,6 +102,7 @@ class ContactReports:
             dt: Time that impulses are divided by [s].
         """
         with self._core.frontend.ordered_with_caller(self._core.device):
+            self._core.settle()  # contact points are told where the bodies are now
             self._follow_growth()
             program = self._programs.get(getter)
             if program is None:
@@ -140,7 +141,7 @@ class ContactReports:
             setattr(source, name, getattr(self._contacts, name))
         source.impulse = self._solver.contact_impulse
         source.normal_impulse = self._solver.contact_normal_impulse
-        source.link_pose = simulation.state.link_pose
+        source.link_pose = simulation.raw_state.link_pose
         source.origin_hi, source.origin_lo = self._origin
         return source
 

@@ -73,8 +73,13 @@ class Core:
         return self._principal
 
     def array(self, source: str) -> wp.array:
-        """Array of the simulation at an attribute path such as ``"state.link_pose"``."""
-        return attrgetter(source)(self.simulation)
+        """Array of the simulation at an attribute path such as ``"state.link_pose"``, as it is; see :meth:`settle`."""
+        # Of the state as it is: writers ask for arrays, too, and need nothing that derives from what was written.
+        return attrgetter(f"raw_{source}" if source.startswith("state.") else source)(self.simulation)
+
+    def settle(self) -> None:
+        """Have what derives from writes up to date; whoever reads it calls this first."""
+        self.simulation.one_refresh.settle()
 
     @property
     def soft(self) -> SoftBodies:
@@ -102,7 +107,7 @@ class Core:
         """Quantities of different articulations, in working memory that all views share."""
         from tensorphys_dynamics import Quantities
 
-        model, state = self.simulation.model, self.simulation.state
+        model, state = self.simulation.model, self.simulation.raw_state
         if self._scratch is None:
             self._scratch = Quantities.create_scratch(model)
         return Quantities(model, state, articulations, scratch=self._scratch)

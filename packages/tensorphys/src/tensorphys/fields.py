@@ -56,6 +56,11 @@ class Field:
     columns: tuple[str, ...] = ()
     flat: bool = False
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether its numbers follow from the state by kinematics, instead of being written."""
+        return self.measured or self.source.startswith("state.link_")
+
     def shape(self, count: int, items: int) -> tuple[int, ...]:
         """Shape of the array of a view.
 

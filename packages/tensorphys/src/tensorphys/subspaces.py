@@ -86,6 +86,7 @@ class _Translations:
             return np.array(self._environments.origin[environment])
         if link >= 0:
             if self._link_position is None:
+                self._core.settle()
                 poses = self._core.array("state.link_pose").numpy()
                 self._link_position = poses[:, :3].astype(np.float64)
             return np.asarray(self._environments.origin[environment] + self._link_position[link])

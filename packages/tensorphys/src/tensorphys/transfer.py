@@ -108,6 +108,8 @@ class Transfer:
             buffer = gather.buffer if gather else self._buffer(field)
             gather = self._gathers[field.name] = _Gather(self._core, self._rows, field, source, buffer)
         with self._core.frontend.ordered_with_caller(self._core.device):
+            if field.is_derived:
+                self._core.settle()
             if field.measured:
                 self._core.simulation.loads.evaluate()
             return gather()
@@ -300,6 +302,7 @@ class Transfer:
             selected = self.select(indices, what)
             if selected is None or slots.size == 0:
                 return
+            core.settle()  # where a force acts depends on where its link is now
             given = ((force, HAS_FORCE), (torque, HAS_TORQUE), (position, HAS_POSITION))
             flags = sum(int(bit) for data, bit in given if data is not None)
             flags += int(IS_GLOBAL) * bool(is_global) + int(AT_COM) * (core.conventions == "runtime")

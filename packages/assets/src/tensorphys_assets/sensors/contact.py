@@ -150,6 +150,9 @@ class ContactSensor(SensorBase):
         self._elapsed = 0.0
         self._begun = ProxyArray(wp.zeros((count, sensors), dtype=wp.bool, device=self._device))
 
+    def _forget_replayed(self) -> None:
+        """Nothing: forces are those of steps, whose time the sensor is told, and each is kept in the history once."""
+
     @staticmethod
     def _filters_of(scene: AssetScene, path: str, filters: list[str]) -> list[str]:
         """Filter patterns of a sensor: of those that name several environments, the part in its own."""

@@ -63,6 +63,9 @@ class SensorBase(AssetCore):
             self._measure()
         return self._data
 
+    def _forget_replayed(self) -> None:
+        self._stale = True
+
     def write_data_to_sim(self) -> None:
         """Sensors write nothing."""
 
