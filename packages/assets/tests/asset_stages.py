@@ -215,6 +215,8 @@ def make(stage: Stage, *cfgs: object, dt: float = 0.01, device: str | None = Non
         "ContactSensorCfg": ta.ContactSensor,
         "ImuCfg": ta.Imu,
         "FrameTransformerCfg": ta.FrameTransformer,
+        "PvaCfg": ta.Pva,
+        "JointWrenchSensorCfg": ta.JointWrenchSensor,
     }
     with ta.AssetScene(stage.usd, environments=ENVS, dt=dt, device=device or here()) as scene:
         made = [classes[type(cfg).__name__](cfg) for cfg in cfgs]

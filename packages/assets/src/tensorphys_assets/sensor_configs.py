@@ -11,6 +11,8 @@ __all__ = [
     "ContactSensorCfg",
     "FrameTransformerCfg",
     "ImuCfg",
+    "JointWrenchSensorCfg",
+    "PvaCfg",
     "SensorBaseCfg",
     "SensorOffsetCfg",
     "TargetFrameCfg",
@@ -22,7 +24,7 @@ class SensorBaseCfg(Config):
 
     Attributes:
         class_type: Class of the sensor.
-        prim_path: Path expression of the bodies that carry it.
+        prim_path: Path expression of the bodies that carry it, of the articulations for joint wrenches.
         update_period: Time between two measurements [s]; 0 for one each step.
         debug_vis: Taken for compatibility: nothing is drawn.
     """
@@ -73,12 +75,34 @@ class ImuCfg(SensorBaseCfg):
     """Angular velocity and acceleration on a body.
 
     Attributes:
-        offset: Frame of the sensor on the body.
+        offset: Frame of the sensor on the body, or on the prim below a body that ``prim_path`` names.
     """
 
     offset: SensorOffsetCfg = SensorOffsetCfg()
 
     OffsetCfg = SensorOffsetCfg
+
+
+class PvaCfg(SensorBaseCfg):
+    """Pose, velocity and acceleration of a frame on a body.
+
+    Attributes:
+        offset: Frame of the sensor on the body, or on the prim below a body that ``prim_path`` names.
+    """
+
+    offset: SensorOffsetCfg = SensorOffsetCfg()
+
+    OffsetCfg = SensorOffsetCfg
+
+
+class JointWrenchSensorCfg(SensorBaseCfg):
+    """Loads of the joints of an articulation.
+
+    Attributes:
+        convention: ``"incoming_joint_frame"``: about the origin and in the axes of the joint frame on the child.
+    """
+
+    convention: str = "incoming_joint_frame"
 
 
 class TargetFrameCfg(Config):

@@ -159,6 +159,27 @@ class Catalog:
             links.fill(signs, np.float64),
         )
 
+    def child_frames(self) -> tuple[FloatArray, IntArray]:
+        """Frame on each link of the joint to its parent.
+
+        Returns:
+            Pose in link axes, shape [links, 7], no offset for roots; 1 where a parent carries the link, 0 for roots, [links].
+        """
+        numbering = self.directory.numbering
+        frames, carried = [], []
+        for template, plan in enumerate(numbering.plans):
+            child = np.flatnonzero(plan.link_joint >= 0)
+            joints = plan.link_joint[child]
+            sides = [numbering.columns(template, f"joints.frame{side}")[:, joints] for side in (0, 1)]
+            frame = np.zeros((len(sides[0]), len(plan.link_joint), 7))
+            frame[..., 6] = 1.0
+            frame[:, child] = np.where(plan.link_flipped[child][None, :, None], *sides)
+            frame[..., 3:] /= np.linalg.norm(frame[..., 3:], axis=-1, keepdims=True)
+            frames.append(frame)
+            carried.append((plan.link_joint >= 0).astype(np.int32)[None])
+        links = numbering.links
+        return links.fill(frames, np.float64, (7,)), links.fill(carried, np.int32)
+
     def metatype(self, articulation: int) -> ArticulationMetatype:
         """Metatype of an authored articulation; equal ones of one template are one object."""
         labels = self.info(articulation).labels

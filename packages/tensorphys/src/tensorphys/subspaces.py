@@ -14,7 +14,7 @@ from tensorphys.matching import match_prims
 if TYPE_CHECKING:
     from tensorphys.core import Core
 
-__all__ = ["Subspaces"]
+__all__ = ["Subspaces", "relative_pose"]
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -109,7 +109,7 @@ class _Translations:
         if not prim:
             raise ViewError(f"set_subspace_roots: the stage has no prim {path}")
         if self._cache is None:
-            self._cache = _xform_cache()
+            self._cache = _xform_cache("set_subspace_roots")
         matrix = self._cache.GetLocalToWorldTransform(prim)
         return np.asarray(origin + np.array(matrix.ExtractTranslation(), dtype=np.float64))
 
@@ -125,9 +125,25 @@ class _Translations:
             above = above.rpartition("/")[0]
 
 
-def _xform_cache() -> Any:
+def relative_pose(frame: Any, prim: Any) -> list[float]:
+    """Pose of a prim of a stage in the frame of another, both as authored and without their scales [m, xyzw].
+
+    Args:
+        frame, prim: ``Usd.Prim``.
+
+    Raises:
+        MissingPackageError: usd-core is not installed.
+    """
+    cache = _xform_cache("relative_pose")
+    places = [cache.GetLocalToWorldTransform(each).RemoveScaleShear() for each in (prim, frame)]
+    relative = places[0] * places[1].GetInverse()
+    rotation = relative.ExtractRotationQuat().GetNormalized()
+    return [*relative.ExtractTranslation(), *rotation.GetImaginary(), rotation.GetReal()]
+
+
+def _xform_cache(what: str) -> Any:
     try:
         from pxr import UsdGeom
     except ImportError as error:
-        raise MissingPackageError("set_subspace_roots", "usd-core", "pip install usd-core") from error
+        raise MissingPackageError(what, "usd-core", "pip install usd-core") from error
     return UsdGeom.XformCache()

@@ -34,30 +34,126 @@ def relative_poses(
     pose_out[i, j] = wp.transform_multiply(wp.transform_inverse(source[i, 0]), target[i, j])
 
 
+@wp.struct
+class FrameMotion:
+    """Pose of a frame on a body in the world, and its motion in its own axes.
+
+    Attributes:
+        pose: Pose.
+        linear, angular: Velocities of the frame's origin [m/s] and of the body [rad/s].
+        linear_rate, angular_rate: Their changes with time, seen from the world [m/s², rad/s²].
+    """
+
+    pose: wp.transformf
+    linear: wp.vec3f
+    angular: wp.vec3f
+    linear_rate: wp.vec3f
+    angular_rate: wp.vec3f
+
+
+@wp.func
+def frame_motion(
+    link_pose: wp.transformf,
+    com: wp.vec3f,
+    offset: wp.transformf,
+    velocity: wp.spatial_vectorf,
+    acceleration: wp.spatial_vectorf,
+) -> FrameMotion:
+    """Motion of a frame that is fixed on a body, from that of the body's centre of mass."""
+    motion = FrameMotion()
+    motion.pose = wp.transform_multiply(link_pose, offset)
+    q = wp.transform_get_rotation(motion.pose)
+    arm = wp.quat_rotate(wp.transform_get_rotation(link_pose), wp.transform_get_translation(offset) - com)
+    w = angular(velocity)
+    rate = angular(acceleration)
+    motion.linear = wp.quat_rotate_inv(q, linear(velocity) + wp.cross(w, arm))
+    motion.angular = wp.quat_rotate_inv(q, w)
+    a = linear(acceleration) + wp.cross(rate, arm) + wp.cross(w, wp.cross(w, arm))
+    motion.linear_rate = wp.quat_rotate_inv(q, a)
+    motion.angular_rate = wp.quat_rotate_inv(q, rate)
+    return motion
+
+
 @wp.kernel
 def inertial_measurements(
     # inputs
     link_pose: wp.array[wp.transformf],
     com: wp.array[wp.vec3f],
     link: wp.array[wp.int32],
+    offset: wp.array[wp.transformf],
     velocity: wp.array[wp.spatial_vectorf],
     acceleration: wp.array[wp.spatial_vectorf],
     gravity: wp.array[wp.vec3f],
     environment: wp.array[wp.int32],
-    offset: wp.transformf,
     # outputs
     angular_velocity_out: wp.array[wp.vec3f],
     linear_acceleration_out: wp.array[wp.vec3f],
 ):
     """Angular velocity, and acceleration less gravity, at a frame on each body, in its axes."""
     i = wp.tid()
-    pose = link_pose[i]
-    w = angular(velocity[i])
-    arm = wp.quat_rotate(wp.transform_get_rotation(pose), wp.transform_get_translation(offset) - com[link[i]])
-    a = linear(acceleration[i]) + wp.cross(angular(acceleration[i]), arm) + wp.cross(w, wp.cross(w, arm))
-    q = wp.transform_get_rotation(pose) * wp.transform_get_rotation(offset)
-    angular_velocity_out[i] = wp.quat_rotate_inv(q, w)
-    linear_acceleration_out[i] = wp.quat_rotate_inv(q, a - gravity[environment[i]])
+    motion = frame_motion(link_pose[i], com[link[i]], offset[i], velocity[i], acceleration[i])
+    q = wp.transform_get_rotation(motion.pose)
+    angular_velocity_out[i] = motion.angular
+    linear_acceleration_out[i] = motion.linear_rate - wp.quat_rotate_inv(q, gravity[environment[i]])
+
+
+@wp.kernel
+def frame_motions(
+    # inputs
+    link_pose: wp.array[wp.transformf],
+    com: wp.array[wp.vec3f],
+    link: wp.array[wp.int32],
+    offset: wp.array[wp.transformf],
+    velocity: wp.array[wp.spatial_vectorf],
+    acceleration: wp.array[wp.spatial_vectorf],
+    gravity: wp.array[wp.vec3f],
+    environment: wp.array[wp.int32],
+    # outputs
+    pose_out: wp.array[wp.transformf],
+    gravity_out: wp.array[wp.vec3f],
+    linear_velocity_out: wp.array[wp.vec3f],
+    angular_velocity_out: wp.array[wp.vec3f],
+    linear_acceleration_out: wp.array[wp.vec3f],
+    angular_acceleration_out: wp.array[wp.vec3f],
+):
+    """Pose of a frame on each body; direction of gravity, velocities and accelerations in its axes."""
+    i = wp.tid()
+    motion = frame_motion(link_pose[i], com[link[i]], offset[i], velocity[i], acceleration[i])
+    pose_out[i] = motion.pose
+    q = wp.transform_get_rotation(motion.pose)
+    gravity_out[i] = wp.quat_rotate_inv(q, wp.normalize(gravity[environment[i]]))
+    linear_velocity_out[i] = motion.linear
+    angular_velocity_out[i] = motion.angular
+    linear_acceleration_out[i] = motion.linear_rate
+    angular_acceleration_out[i] = motion.angular_rate
+
+
+@wp.kernel
+def joint_wrenches(
+    # inputs
+    wrench: wp.array[wp.spatial_vectorf],
+    link: wp.array2d[wp.int32],
+    link_pose: wp.array[wp.transformf],
+    com: wp.array[wp.vec3f],
+    frame: wp.array[wp.transformf],
+    carried: wp.array[wp.int32],
+    # outputs
+    force_out: wp.array2d[wp.vec3f],
+    torque_out: wp.array2d[wp.vec3f],
+):
+    """Carry wrenches about centres of mass to the joint frames on the links that they act on; zero for links without a parent."""
+    i, j = wp.tid()
+    k = link[i, j]
+    if carried[k] == 0:
+        force_out[i, j] = wp.vec3f()
+        torque_out[i, j] = wp.vec3f()
+        return
+    place = wp.transform_multiply(link_pose[k], frame[k])
+    q = wp.transform_get_rotation(place)
+    force = linear(wrench[k])
+    arm = wp.transform_point(link_pose[k], com[k]) - wp.transform_get_translation(place)
+    force_out[i, j] = wp.quat_rotate_inv(q, force)
+    torque_out[i, j] = wp.quat_rotate_inv(q, angular(wrench[k]) + wp.cross(arm, force))
 
 
 @wp.kernel

@@ -103,6 +103,10 @@ class SensorBase(AssetCore):
         if array.size == 0:
             return
         width = array.size * getattr(array.dtype, "_length_", 1) // array.shape[0]
-        numbers = as_numbers(array, (array.shape[0], width))
+        self._fill(as_numbers(array, (array.shape[0], width)), rows, value)
+
+    def _fill(self, numbers: wp.array, rows: Choice, value: float) -> None:
+        """Set all numbers of chosen rows, shape [N, numbers]."""
         mask = rows.mask if rows.mask is not None else self._rows.mask
-        wp.launch(clear_rows, (rows.count, width), [rows.ids, mask, value], [numbers], device=self._device)
+        dim = (rows.count, numbers.shape[1])
+        wp.launch(clear_rows, dim, [rows.ids, mask, value], [numbers], device=self._device)
