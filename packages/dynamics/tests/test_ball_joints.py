@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from tensorphys_dynamics import ArticulationType, ModelError, Solver, TopologyError
 from tensorphys_dynamics._reference import Tree, dynamics, energy, exponential, logarithm, multiply, rotation
 from tensorphys_dynamics.fused import supports
-from tensorphys_dynamics.testing import model_of, random_ball_tree, random_state
+from tensorphys_dynamics.testing import model_of, random_ball_tree, random_state, run_steps
 
 DT = 1.0 / 240.0
 ORIGIN = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -62,20 +62,20 @@ def start(tree, device, *, root=ORIGIN, q=None, v=None, gravity=GRAVITY, target=
     return solver, state
 
 
+def arrays_of(state):
+    return state.dof_position, state.velocity, state.link_pose
+
+
 def observed(state):
-    return tuple(
-        array.numpy().astype(float).copy() for array in (state.dof_position, state.velocity, state.link_pose)
-    )
+    return tuple(array.numpy().astype(float).copy() for array in arrays_of(state))
 
 
 def simulate(tree, device, steps, *, every=1, **options):
     """Positions, velocities and link poses at the start and after each `every`-th step."""
     solver, state = start(tree, device, **options)
     rows = [observed(state)]
-    for step in range(steps):
-        solver.step()
-        if (step + 1) % every == 0:
-            rows.append(observed(state))
+    for row in run_steps(solver, steps, arrays_of(state), every=every):
+        rows.append(tuple(array.astype(float) for array in row))
     return rows
 
 
@@ -124,14 +124,13 @@ def test_free_chain_keeps_its_momenta(device, seed):
     tree = ball_chain(3, fixed_base=False) if seed == 0 else random_ball_tree(seed, 4, fixed_base=False)
     root, q, v = random_state(seed + 7, tree)
     solver, state = start(tree, device, root=root, q=q, v=v, gravity=np.zeros(3))
+    arrays = (state.root_pose, state.dof_position, state.velocity)
     momenta = []
-    for step in range(721):
-        if step % 60 == 0:
-            pose = state.root_pose.numpy()[0].astype(float)
-            d = dynamics(tree, pose, *observed(state)[:2], np.zeros(3))
-            p = (d.mass_matrix @ observed(state)[1])[:6]
-            momenta.append(np.concatenate((p[:3], p[3:] + np.cross(d.origin, p[:3]))))
-        solver.step()
+    for row in [tuple(a.numpy() for a in arrays), *run_steps(solver, 720, arrays, every=60)]:
+        pose, q, v = (a.astype(float) for a in (row[0][0], *row[1:]))
+        d = dynamics(tree, pose, q, v, np.zeros(3))
+        p = (d.mass_matrix @ v)[:6]
+        momenta.append(np.concatenate((p[:3], p[3:] + np.cross(d.origin, p[:3]))))
     momenta = np.array(momenta)
     for part in (slice(0, 3), slice(3, 6)):
         change = np.abs(momenta[:, part] - momenta[0, part]).max()

@@ -16,7 +16,7 @@ from tensorphys_dynamics import (
     build_model,
 )
 from tensorphys_dynamics._reference import Tree
-from tensorphys_dynamics.testing import bodies_model, link_energy, model_of
+from tensorphys_dynamics.testing import bodies_model, link_energies, link_energy, model_of, run_steps
 from tensorphys_spatial import transform_point
 
 UNIT = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -77,15 +77,14 @@ def test_a_hinged_rod_swings_as_the_pendulum_that_it_is(device):
         t_eval=np.arange(1, 481) / 240,
     ).y
     before = sum(link_energy(model, state))
-    drift, gap, angle = [], [], []
-    for _ in range(480):
-        solver.step()
-        place = state.link_pose.numpy().astype(float)
+    gap, angle = [], []
+    rows = run_steps(solver, 480, (state.link_pose, state.link_velocity))
+    for pose, _ in rows:
+        place = pose.astype(float)
         gap.append(np.linalg.norm(transform_point(place, np.array([[-0.5, 0, 0]]))))
-        drift.append(sum(link_energy(model, state)) - before)
         angle.append(np.arctan2(-place[0, 2], place[0, 0]))
     assert max(gap) < 2e-6
-    assert np.abs(drift).max() < 1e-4 * 4.905
+    assert np.abs(sum(link_energies(model, rows)) - before).max() < 1e-4 * 4.905
     assert np.abs(np.unwrap(angle) - exact[0]).max() < 1e-5
 
 
@@ -134,9 +133,8 @@ def test_fifty_bodies_carry_a_hundred_times_their_mass_at_60_hz(device):
     pose = frames(*[(0, 0, -length * (k + 0.5)) for k in range(count + 1)])
     solver = start(model, state, control, joints, pose, velocity=np.tile([0.2, 0, 0, 0, 0, 0], count + 1))
     stretch = []
-    for _ in range(300):
-        solver.step()
-        place = state.link_pose.numpy().astype(float)
+    for (pose,) in run_steps(solver, 300 if device == "cpu" else 60, (state.link_pose,)):
+        place = pose.astype(float)
         upper, lower = transform_point(place, frame1[:, :3]), transform_point(place, -frame1[:, :3])
         gaps = np.linalg.norm(upper[1:] - lower[:-1], axis=1).sum() + np.linalg.norm(upper[0])
         stretch.append(gaps / (length * count))
@@ -230,9 +228,8 @@ def test_two_free_rotations_are_those_of_two_hinges(device, locked):
     )
     solver = start(model, state, control, joints, frames((-0.2, -0.1, -0.3)), time_step=1 / 240)
     largest = 0.0
-    for _ in range(240):
-        solver.step()
-        place = state.link_pose.numpy().astype(float)
+    for (pose,) in run_steps(solver, 240, (state.link_pose,)):
+        place = pose.astype(float)
         first = np.eye(3)[free[0]]
         second = transform_point(place * [0, 0, 0, 1, 1, 1, 1], np.eye(3)[free[1]][None])[0]
         largest = max(largest, abs(first @ second))
@@ -247,11 +244,10 @@ def test_a_rope_lets_a_ball_fall_and_then_swing(device):
     joints = JointModel(model, joint={"link0": [-1], "link1": [0], **rope})
     solver = start(model, state, control, joints, frames((0.6, 0, 0)))
     distance = []
-    for step in range(240):
-        solver.step()
-        distance.append(np.linalg.norm(state.link_pose.numpy()[0, :3]))
+    for step, (pose,) in enumerate(run_steps(solver, 240, (state.link_pose,))):
+        distance.append(np.linalg.norm(pose[0, :3]))
         if step == 17:
-            assert state.link_pose.numpy()[0, 2] == pytest.approx(-0.5 * 9.81 * 0.09, rel=1e-3)
+            assert pose[0, 2] == pytest.approx(-0.5 * 9.81 * 0.09, rel=1e-3)
     assert max(distance) < 1.002
     assert distance[-1] > 0.99
     pull = joints.joint_impulse.numpy()[0, :3] * 60
@@ -307,12 +303,11 @@ def test_an_acceleration_drive_moves_as_its_closed_form(device):
     joints = JointModel(model, joint={"link0": [-1], "link1": [0], "locked": slide, **drive})
     solver = start(model, state, control, joints, frames((0, 0, 0)), time_step=1 / 60)
     x, v, h = 0.0, 0.0, 1 / 240
-    for _ in range(60):
+    for (pose,) in run_steps(solver, 60, (state.link_pose,)):
         for _ in range(4):
             v = (v + h * 40.0 * (0.3 - x)) / (1 + h * (h * 40.0 + 6.0))
             x += h * v
-        solver.step()
-        assert state.link_pose.numpy()[0, 0] == pytest.approx(x, abs=3e-6)
+        assert pose[0, 0] == pytest.approx(x, abs=3e-6)
 
 
 def test_a_cone_holds_the_swing_of_a_spherical_joint(device):
@@ -322,9 +317,8 @@ def test_a_cone_holds_the_swing_of_a_spherical_joint(device):
     model, state, control, joints, pose = hinged_rods(1, device, locked=POINT, **columns)
     solver = start(model, state, control, joints, pose, velocity=[0, 0.3, 0, 0, 0, 0.6])
     tilt = []
-    for _ in range(180):
-        solver.step()
-        x = transform_point(state.link_pose.numpy().astype(float) * [0, 0, 0, 1, 1, 1, 1], np.eye(3)[:1])[0]
+    for (pose,) in run_steps(solver, 180, (state.link_pose,)):
+        x = transform_point(pose.astype(float) * [0, 0, 0, 1, 1, 1, 1], np.eye(3)[:1])[0]
         tilt.append(np.arccos(min(x[0], 1.0)))
     assert max(tilt) < 0.405
     assert tilt[-1] > 0.39

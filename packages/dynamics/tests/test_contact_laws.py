@@ -14,7 +14,7 @@ import pytest
 
 from tensorphys_dynamics import Control, Model, ModelError, Solver, State, StepLoads, fused
 from tensorphys_dynamics._kernels.rows import GENTLE
-from tensorphys_dynamics.testing import SpheresOnPlane, bodies_model
+from tensorphys_dynamics.testing import History, SpheresOnPlane, bodies_model
 
 G = 9.81
 RADIUS = 0.1
@@ -78,13 +78,34 @@ class World:
 
     def step(self, count: int = 1, force: tuple[float, float, float] | None = None) -> None:
         """Make some steps, with a force at the centre of every body."""
+        history = History((self.contacts.count, self.solver._skyline.used), count)
         for _ in range(count):
-            if force is not None:
-                self.control.link_force.fill_(force)
-            self.contacts.collide(self.state.link_pose)
-            self.solver.step()
-            if self.at_once is not None and self.contacts.count.numpy().any():
-                assert self.solver._skyline.used.numpy().tolist() == [self.at_once]
+            self._step(force)
+            if self.at_once is not None:
+                history.keep()
+        self._look(history.read() if self.at_once is not None else [])
+
+    def follow(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Make some steps; positions of the first body [m] and mean normal forces on it [N] after each."""
+        arrays = (self.contacts.count, self.solver._skyline.used)
+        history = History((*arrays, self.state.link_pose, self.solver.contact_normal_impulse), count)
+        for _ in range(count):
+            self._step()
+            history.keep()
+        rows = history.read()
+        self._look([row[:2] for row in rows] if self.at_once is not None else [])
+        force = np.array([row[3][0] / self.dt if row[0][0] else 0.0 for row in rows])
+        return np.array([row[2][0, :3] for row in rows], float), force
+
+    def _step(self, force: tuple[float, float, float] | None = None) -> None:
+        if force is not None:
+            self.control.link_force.fill_(force)
+        self.contacts.collide(self.state.link_pose)
+        self.solver.step()
+
+    def _look(self, rows: list[Any]) -> None:
+        """Whether contacts were solved at once where there were any."""
+        assert all(used.tolist() == [self.at_once] for count, used in rows if count.any())
 
     @property
     def position(self) -> np.ndarray:
@@ -141,10 +162,7 @@ def test_oscillation_on_a_compliant_plane(path: str, device: str, ratio: float) 
         stiffness=stiffness,
         damping=2.0 * ratio * omega * mass,
     )
-    found = []
-    for _ in range(240):
-        world.step()
-        found.append(world.position[2] - RADIUS + depth)
+    found = world.follow(240)[0][:, 2] - RADIUS + depth
     t = world.dt * np.arange(1, 241)
     fast, rate = omega * np.sqrt(1.0 - ratio**2), ratio * omega
     exact = start * np.exp(-rate * t) * (np.cos(fast * t) + rate / fast * np.sin(fast * t))
@@ -165,10 +183,7 @@ def test_a_spring_per_mass_does_not_know_the_mass(path: str, device: str) -> Non
             damping=20.0,
             spring_per_mass=1,
         )
-        way = []
-        for _ in range(300):
-            world.step()
-            way.append(world.position[2])
+        way = world.follow(300)[0][:, 2]
         ways.append(way)
         assert abs(RADIUS - way[-1] - G / 900.0) < 1e-5
     assert np.abs(np.subtract(*ways)).max() < 2e-7
@@ -178,11 +193,8 @@ def test_a_spring_gives_back_the_energy_of_a_fall(path: str, device: str) -> Non
     """Without damping a ball leaves a compliant plane and rises as high as it fell from."""
     stiffness, fall = 2000.0, 0.05
     world = World(path, device, height=RADIUS + fall, stiffness=stiffness)
-    touching, top = 0, 0.0
-    for number in range(100):
-        world.step()
-        touching += number < 60 and world.normal_force > 0.0
-        top = max(top, world.position[2] if number > 40 else 0.0)
+    way, force = world.follow(100)
+    touching, top = (force[:60] > 0.0).sum(), way[41:, 2].max()
     assert abs(top - RADIUS - fall) < 0.01 * fall
     omega = np.sqrt(stiffness)
     lasts = 2.0 / omega * (np.pi - np.arctan(omega * np.sqrt(2.0 * G * fall) / G))
@@ -231,11 +243,8 @@ def test_depenetration_is_not_faster_than_allowed(path: str, device: str) -> Non
         gravity=1e-3,
         link={"max_depenetration_velocity": bound},
     )
-    before, fastest = world.position[2], 0.0
-    for _ in range(60):
-        world.step()
-        fastest = max(fastest, (world.position[2] - before) / world.dt)
-        before = world.position[2]
+    way = np.append(world.position[2], world.follow(60)[0][:, 2])
+    before, fastest = way[-1], np.diff(way).max() / world.dt
     assert 0.99 * share * bound < fastest < 1.001 * share * bound
     assert abs(world.velocity[2]) < 1e-3 and before > RADIUS - 1e-3
 
@@ -465,10 +474,8 @@ def test_impulses_lag_by_half_a_substep(path: str, device: str, substeps: int) -
     """
     fall = 0.02
     world = World(path, device, height=RADIUS + fall, restitution=0.8, substeps=substeps)
-    total, start = 0.0, world.velocity[2]
-    for _ in range(28):
-        world.step()
-        total += world.normal_force * world.dt if world.contacts.count.numpy()[0] else 0.0
+    start = world.velocity[2]
+    total = world.follow(28)[1].sum() * world.dt
     assert world.position[2] > RADIUS + 0.005 and total > 1.0
     assert abs(world.velocity[2] - start - total + 28 * G * world.dt) < 2e-5
     resting = World(path, device, height=RADIUS, substeps=substeps)

@@ -6,7 +6,14 @@ import pytest
 from tensorphys_dynamics import Solver, StepLoads
 from tensorphys_dynamics import _reference as twin
 from tensorphys_dynamics._reference import Tree, dynamics
-from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_state, random_tree
+from tensorphys_dynamics.testing import (
+    History,
+    SpheresOnPlane,
+    model_of,
+    random_state,
+    random_tree,
+    run_steps,
+)
 
 DT = 1.0 / 120.0
 PATHS = pytest.mark.parametrize("path", ["generic", "fused"])
@@ -76,12 +83,12 @@ def test_the_wrench_of_a_swinging_arm_is_that_of_its_motion(device, path):
     solver = Solver(model, state, control, time_step=1e-3, path=path)
     loads = StepLoads(solver)
     solver.update_kinematics()
-    for _ in range(50):
-        before = state.velocity.numpy().copy()
-        step(solver, loads)
-        rate = (state.velocity.numpy() - before) / 1e-3
-        expected = np.array([2.0, 1.0, -0.5]) - 0.05 * rate
-        np.testing.assert_allclose(loads.joint_force.numpy(), expected, atol=0.01)
+    after = state.velocity.numpy().copy()
+    arrays = (state.velocity, loads.joint_force)
+    for row in run_steps(solver, 50, arrays, step=lambda: step(solver, loads)):
+        before, (after, force) = after, row
+        expected = np.array([2.0, 1.0, -0.5]) - 0.05 * (after - before) / 1e-3
+        np.testing.assert_allclose(force, expected, atol=0.01)
     acceleration = loads.link_acceleration.numpy()
     root = np.array([0, 0, 0, 0, 0, 0, 1.0])
     q, v = state.dof_position.numpy().astype(float), state.velocity.numpy().astype(float)
@@ -112,15 +119,11 @@ def test_nothing_holds_what_falls(device, path):
     np.testing.assert_allclose(loads.joint_wrench.numpy(), 0.0, atol=0.03)
 
 
-def forces_missing(solver, loads, contacts, tree, push):
+def forces_missing(acceleration, wrench, impulse, tree, push):
     """Over a step: forces on all links less what their masses took, what the root's joint got, and the largest force."""
-    impulse = np.zeros((0, 3))
-    if contacts is not None:
-        impulse = solver.contact_impulse.numpy()[: contacts.count.numpy()[0]] / DT
-    acceleration = loads.link_acceleration.numpy()[:, :3]
+    impulse, acceleration = impulse / DT, acceleration[:, :3]
     weight = tree.mass.sum() * np.array([0, 0, -9.81])
     missing = tree.mass @ acceleration - impulse.sum(0) - push.sum(0) - weight
-    wrench = loads.joint_wrench.numpy()
     largest = max(np.abs(x).max(initial=0.0) for x in (impulse, weight, acceleration, wrench[1:, :3]))
     return missing, wrench[0, :3], largest
 
@@ -163,31 +166,38 @@ def test_forces_on_a_falling_and_sliding_chain_add_up(device, path, seed):
     solver.update_kinematics()
     push = np.zeros((links, 3), np.float32)
     start = state.link_velocity.numpy().copy()
+    synced, pushes = state.root_synced.numpy()[0], []
+    arrays = (state.link_velocity, state.velocity, state.root_synced, contacts.count, solver.contact_impulse)
+    history = History((*arrays, loads.link_acceleration, loads.joint_wrench), 120)
     total, size, turning, fast, touching, switches = 0.0, 0.0, 0.0, 0, 0, 0
     for number in range(120):
         changed = number % 20 == 10
         if changed:
             push = rng.normal(size=(links, 3)).astype(np.float32)
         control.link_force.assign(push)
-        synced = state.root_synced.numpy()[0]
+        pushes.append((changed, push))
         step(solver, loads, contacts)
-        switches += number > 0 and state.root_synced.numpy()[0] != synced
-        missing, root, largest = forces_missing(solver, loads, contacts, tree, push)
+        history.keep()
+    for number, ((changed, push), row) in enumerate(zip(pushes, history.read(), strict=True)):
+        moving, velocity, now, count, impulse, acceleration, wrench = row
+        switches += number > 0 and now[0] != synced
+        synced = now[0]
+        missing, root, largest = forces_missing(acceleration, wrench, impulse[: count[0]], tree, push)
         assert np.abs(root).max() < 1e-4 * largest
         if not changed:
             # the same from outside; the kick that straddles a change of what is applied has its mean
             assert np.abs(missing).max() < 1e-4 * largest
-        turning = max(turning, np.abs(state.link_velocity.numpy()[:, 3:]).max())
-        fast += np.abs(state.velocity.numpy()[6:]).max() > 2.0
-        touching += solver.contact_impulse.numpy().any()
-        total = total + DT * loads.link_acceleration.numpy()
-        size = size + DT * np.abs(loads.link_acceleration.numpy())
+        turning = max(turning, np.abs(moving[:, 3:]).max())
+        fast += np.abs(velocity[6:]).max() > 2.0
+        touching += impulse.any()
+        total = total + DT * acceleration
+        size = size + DT * np.abs(acceleration)
     assert fast > 20
     assert touching > 50
     assert switches > 1
     # accelerations of the kicks against the reported velocities, which turn with the links between two kicks: that is of
     # first order in the angle of the substeps beside an impact
-    difference = np.abs(total - (state.link_velocity.numpy() - start))
+    difference = np.abs(total - (moving - start))
     for part in (slice(0, 3), slice(3, 6)):
         assert difference[:, part].max() < 2 * DT / solver.substeps * turning * size[:, part].max()
 
@@ -210,16 +220,17 @@ def test_free_joints_give_no_torque_about_their_axes(device, path):
     loads = StepLoads(solver)
     solver.update_kinematics()
     touched, bent = 0, 0
-    for _ in range(240):
-        before = state.velocity.numpy().copy()
-        step(solver, loads, contacts)
-        force, wrench = loads.joint_force.numpy(), np.abs(loads.joint_wrench.numpy())
-        touched += solver.contact_impulse.numpy().any()
+    after = state.velocity.numpy().copy()
+    arrays = (state.velocity, loads.joint_force, loads.joint_wrench, solver.contact_impulse)
+    for row in run_steps(solver, 240, arrays, step=lambda: step(solver, loads, contacts)):
+        before, (after, force, wrench, impulse) = after, row
+        wrench = np.abs(wrench)
+        touched += impulse.any()
         bent += np.abs(force[1]) > 1.0
         # levers turn within the step that forces are means of
         scale = max(wrench[:, :3].max(), wrench[:, 3:].max())
         assert np.abs(force[2]) < 0.01 * scale
-        least, most = sorted((-0.3 * before[0], -0.3 * state.velocity.numpy()[0]))
+        least, most = sorted((-0.3 * before[0], -0.3 * after[0]))
         assert least - 0.01 * scale < force[0] < most + 0.01 * scale
     assert touched > 20
     assert bent > 1

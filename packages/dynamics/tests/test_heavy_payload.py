@@ -6,7 +6,7 @@ import warp as wp
 
 from tensorphys_dynamics import ModelError, Quantities, Solver
 from tensorphys_dynamics._reference import Tree, dynamics, energy
-from tensorphys_dynamics.testing import model_of
+from tensorphys_dynamics.testing import model_of, run_steps
 
 ORIGIN = np.array([0.0, 0, 0, 0, 0, 0, 1])
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -50,9 +50,8 @@ def swing(tree, device, path, q, *, dt=1 / 120, steps=600):
     solver = Solver(model, state, control, time_step=dt, path=path)
     solver.update_kinematics()
     rows = [(np.asarray(q, float), np.zeros(model.velocity_count))]
-    for _ in range(steps):
-        solver.step()
-        rows.append((state.dof_position.numpy().astype(float), state.velocity.numpy().astype(float)))
+    for position, velocity in run_steps(solver, steps, (state.dof_position, state.velocity)):
+        rows.append((position.astype(float), velocity.astype(float)))
     return rows
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tensorphys_dynamics import Solver, StepLoads
 from tensorphys_dynamics._reference import Tree, dynamics
-from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_tree
+from tensorphys_dynamics.testing import History, SpheresOnPlane, model_of, random_tree
 
 DT = 1.0 / 240.0
 H = DT / 4
@@ -54,12 +54,13 @@ def run(tree, device, path, steps, *, q=None, v=None, gravity=GRAVITY, inputs=No
     solver = Solver(model, state, control, time_step=DT, path=path)
     solver.update_kinematics()
     rows = [(np.asarray(q, float), np.asarray(v, float), np.zeros(model.dof_count))]
+    history = History((state.dof_position, state.velocity, state.dof_friction_force), steps)
     for step in range(steps):
         if each is not None:
             each(step, control)
         solver.step()
-        arrays = (state.dof_position, state.velocity, state.dof_friction_force)
-        rows.append(tuple(a.numpy().astype(float) for a in arrays))
+        history.keep()
+    rows += [tuple(a.astype(float) for a in row) for row in history.read()]
     return SimpleNamespace(
         q=np.array([r[0] for r in rows]),
         v=np.array([r[1] for r in rows]),

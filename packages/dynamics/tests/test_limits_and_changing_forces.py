@@ -5,7 +5,7 @@ import pytest
 
 from tensorphys_dynamics import Solver
 from tensorphys_dynamics._reference import Tree, dynamics
-from tensorphys_dynamics.testing import model_of, run_steps
+from tensorphys_dynamics.testing import History, model_of, run_steps
 
 DT = 1.0 / 240.0
 ORIGIN = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -51,10 +51,13 @@ def test_limits_hit_at_once_hold(device, path, joints, bound):
         assert both > 10
 
 
-def spin_about_the_centre(tree, state):
+def arrays_of(state):
+    return state.root_pose, state.dof_position, state.velocity
+
+
+def spin_about_the_centre(tree, row):
     """Angular momentum about the centre of mass of the whole."""
-    arrays = (state.root_pose.numpy()[0], state.dof_position.numpy(), state.velocity.numpy())
-    root, q, v = (a.astype(float) for a in arrays)
+    root, q, v = (a.astype(float) for a in (row[0][0], *row[1:]))
     d = dynamics(tree, root, q, v, np.zeros(3))
     p = (d.mass_matrix @ v)[:6]
     centre = (tree.mass[:, None] * d.com).sum(0) / tree.mass.sum()
@@ -69,13 +72,16 @@ def test_forces_that_change_leave_a_flying_body_its_spin(device, path, turning):
     solver = Solver(model, state, control, time_step=DT, path=path)
     solver.update_kinematics()
     rng = np.random.default_rng(0)
-    start = spin_about_the_centre(tree, state)
+    start = spin_about_the_centre(tree, [a.numpy() for a in arrays_of(state)])
+    history = History(arrays_of(state), 240)
     for _ in range(240):
         force = rng.normal(size=(1, 3)) * 200 * (rng.random() < 0.3)
         control.link_force.assign(force.astype(np.float32))
         solver.step()
+        history.keep()
+    for row in history.read():
         # 1 kg at speeds up to 10 m/s
-        assert np.abs(spin_about_the_centre(tree, state) - start).max() < 1e-5
+        assert np.abs(spin_about_the_centre(tree, row) - start).max() < 1e-5
 
 
 def test_forces_that_change_leave_a_flying_chain_its_spin(device, path):
@@ -85,9 +91,12 @@ def test_forces_that_change_leave_a_flying_chain_its_spin(device, path):
     solver = Solver(model, state, control, time_step=DT, path=path)
     solver.update_kinematics()
     rng = np.random.default_rng(0)
-    start = spin_about_the_centre(tree, state)
+    start = spin_about_the_centre(tree, [a.numpy() for a in arrays_of(state)])
+    history = History(arrays_of(state), 240)
     for _ in range(240):
         force = rng.normal(size=3) * 20 * (rng.random() < 0.3)
         control.link_force.assign(np.tile(force, (3, 1)).astype(np.float32))
         solver.step()
-        assert np.abs(spin_about_the_centre(tree, state) - start).max() < 2e-4 * np.linalg.norm(start)
+        history.keep()
+    for row in history.read():
+        assert np.abs(spin_about_the_centre(tree, row) - start).max() < 2e-4 * np.linalg.norm(start)

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from tensorphys_dynamics import ArticulationType, Control, JointModel, ModelError, Solver, State, build_model
 from tensorphys_dynamics._reference import Tree
-from tensorphys_dynamics.testing import link_energy, model_of
+from tensorphys_dynamics.testing import History, link_energies, link_energy, model_of, run_steps
 from tensorphys_spatial import transform_point
 
 UNIT = np.array([0.0, 0, 0, 0, 0, 0, 1])
@@ -39,8 +39,8 @@ def loop(model, link0, link1, point0, point1):
     return JointModel(model, joint=joint)
 
 
-def closure(state, link0, link1, point0, point1):
-    place = state.link_pose.numpy().astype(float)
+def closure(pose, link0, link1, point0, point1):
+    place = pose.astype(float)
     return np.linalg.norm(
         transform_point(place[link0], np.array(point0)) - transform_point(place[link1], np.array(point1))
     )
@@ -68,18 +68,15 @@ def test_a_parallelogram_swings_with_its_closed_form(device):
         lambda t, y: [y[1], -rate * np.sin(y[0])], (0, 5), [lean, 0.0], rtol=1e-10, atol=1e-10, t_eval=times
     ).y[0]
     energy = sum(link_energy(model, state))
-    gaps, angles, energies = [], [], []
-    for _ in range(300):
-        solver.step()
-        gaps.append(closure(state, 2, 3, (0, 0, -0.5), (1, 0, 0)))
-        angles.append(state.dof_position.numpy().copy())
-        energies.append(sum(link_energy(model, state)))
-    angles = np.array(angles)
+    rows = run_steps(solver, 300, (state.link_pose, state.link_velocity, state.dof_position))
+    gaps = [closure(pose, 2, 3, (0, 0, -0.5), (1, 0, 0)) for pose, *_ in rows]
+    angles = np.array([row[2] for row in rows])
+    energies = sum(link_energies(model, rows))
     assert max(gaps) < 5e-6
     np.testing.assert_allclose(angles[:, 1], angles[:, 0], atol=1e-5)
     np.testing.assert_allclose(angles[:, 2], -angles[:, 0], atol=1e-5)
     swing = 9.81 * 2.0 * 0.5 * (1 - np.cos(lean))
-    assert np.abs(np.array(energies) - energy).max() < 2e-3 * swing
+    assert np.abs(energies - energy).max() < 2e-3 * swing
     assert np.abs(angles[:, 0] - exact).max() < 1e-3
 
 
@@ -111,10 +108,9 @@ def test_a_crank_drives_a_rocker_where_the_circles_meet(device):
     control.velocity_target.assign(np.array([-4.0, 0, 0], np.float32))
     solver = Solver(model, state, control, joints=joints, time_step=1 / 60)
     solver.update_kinematics()
-    for _ in range(300):
-        solver.step()
-        q = -state.dof_position.numpy().astype(float)
-        assert closure(state, 2, 3, (coupler, 0, 0), (rocker, 0, 0)) < 1e-4
+    for pose, position in run_steps(solver, 300, (state.link_pose, state.dof_position)):
+        q = -position.astype(float)
+        assert closure(pose, 2, 3, (coupler, 0, 0), (rocker, 0, 0)) < 1e-4
         miss = (q[2] - rocker_angle(q[0]) + np.pi) % (2 * np.pi) - np.pi
         assert abs(miss) < 1e-3
     assert q[0] > 0.7 + 4 * np.pi
@@ -202,12 +198,14 @@ def test_a_delta_robot_carries_its_platform_where_the_spheres_meet(device):
     model, state, control, joints, platform = delta_robot(device)
     solver = Solver(model, state, control, joints=joints, time_step=1 / 60)
     solver.update_kinematics()
+    history = History((state.link_pose, state.dof_position), 240)
     for step in range(240):
         target = 0.3 + 0.25 * np.sin(3.0 * step / 60 + np.array([0.0, 1.0, 2.0])) * min(step / 30, 1)
         control.position_target.assign(target.astype(np.float32))
         solver.step()
-        place = state.link_pose.numpy()[10].astype(float)
-        q = state.dof_position.numpy().astype(float)
+        history.keep()
+    for pose, position in history.read():
+        place, q = pose[10].astype(float), position.astype(float)
         assert np.linalg.norm(place[:3] - platform(q)) < 1e-4 * 0.7
         assert np.abs(place[3:6]).max() < 2e-3
     assert np.abs(state.dof_position.numpy() - 0.3).max() > 0.05
@@ -235,11 +233,8 @@ def run(model, state, control, joints, steps, *, position=None, velocity=None, f
     solver.update_kinematics()
     if force is not None:
         control.actuation.assign(np.asarray(force, np.float32))
-    rows = []
-    for _ in range(steps):
-        solver.step()
-        rows.append((state.dof_position.numpy().astype(float), state.velocity.numpy().astype(float)))
-    return np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
+    rows = run_steps(solver, steps, (state.dof_position, state.velocity))
+    return np.array([r[0] for r in rows], float), np.array([r[1] for r in rows], float)
 
 
 def test_a_rigid_mimic_follows_exactly_and_shares_the_load(device):

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorphys_dynamics import ArticulationType, Control, JointModel, Solver, State, StepLoads, build_model
-from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_ball_tree, random_state, random_tree
+from tensorphys_dynamics.testing import (
+    History,
+    SpheresOnPlane,
+    model_of,
+    random_ball_tree,
+    random_state,
+    random_tree,
+)
 from tensorphys_spatial import quaternion_rotate
 
 DT = 1.0 / 60.0
@@ -57,13 +64,16 @@ def step(solver, loads, contacts):
     loads.evaluate()
 
 
-def contact_forces(solver, contacts, links):
+def history_of(solver, loads, contacts, *others):
+    """Poses, accelerations, wrenches, contacts, and other arrays after up to 40 steps."""
+    arrays = (solver.state.link_pose, loads.link_acceleration, loads.joint_wrench)
+    return History((*arrays, contacts.count, contacts.body0, solver.contact_impulse, *others), 40)
+
+
+def contact_forces(count, body, impulse, links):
     """Mean force on each link by all its contacts."""
-    count = contacts.count.numpy()[0]
     result = np.zeros((links, 3))
-    np.add.at(
-        result, contacts.body0.numpy()[:count], solver.contact_impulse.numpy()[:count].astype(float) / DT
-    )
+    np.add.at(result, body[: count[0]], impulse[: count[0]].astype(float) / DT)
     return result
 
 
@@ -90,22 +100,26 @@ def test_forces_on_any_tree_add_up(device, path, seed):
     loads = StepLoads(solver)
     solver.update_kinematics()
     push = np.zeros((links, 3), np.float32)
-    touching = 0
+    touching, changes = 0, []
+    end = state.link_pose.numpy().copy()
+    history = history_of(solver, loads, contacts)
     for number in range(40):
-        start = state.link_pose.numpy().copy()
         changed = number % 10 == 7
         if changed:
             push = (rng.normal(size=(links, 3)) * 3.0).astype(np.float32)
         control.link_force.assign(push)
+        changes.append((changed, push))
         step(solver, loads, contacts)
-        contact = contact_forces(solver, contacts, links)
+        history.keep()
+    for (changed, push), (pose, *motion, count, body, impulse) in zip(changes, history.read(), strict=True):
+        start, end = end, pose
+        contact = contact_forces(count, body, impulse, links)
         touching += contact.any()
-        acceleration = loads.link_acceleration.numpy().astype(float)[:, :3]
-        wrench = loads.joint_wrench.numpy().astype(float)[:, :3]
+        acceleration, wrench = (array.astype(float)[:, :3] for array in motion)
         terms = (contact, wrench[1:], tree.mass[:, None] * acceleration, tree.mass.sum() * DOWN)
         largest = max(np.abs(term).max(initial=0.0) for term in terms)
         assert np.abs(wrench[0]).max() < 1e-4 * largest
-        held = at_the_middle(wrench, start, state.link_pose.numpy())
+        held = at_the_middle(wrench, start, end)
         given_on = np.zeros((links, 3))
         np.add.at(given_on, tree.parent[1:], held[1:])
         total = contact + held - given_on + tree.mass[:, None] * DOWN + push
@@ -193,12 +207,14 @@ def test_forces_on_jointed_trees_add_up(device, seed):
     solver.update_kinematics()
     masses = np.concatenate([tree.mass for tree in trees])
     pulled, touching = 0, 0
+    history = history_of(solver, loads, contacts, joints.joint_impulse)
     for _ in range(40):
         step(solver, loads, contacts)
-        contact = contact_forces(solver, contacts, 6)
-        acceleration = loads.link_acceleration.numpy().astype(float)[:, :3]
-        wrench = loads.joint_wrench.numpy().astype(float)[:, :3]
-        pull = joints.joint_impulse.numpy()[0, :3] / DT
+        history.keep()
+    for _, *motion, count, body, impulse, joint_impulse in history.read():
+        contact = contact_forces(count, body, impulse, 6)
+        acceleration, wrench = (array.astype(float)[:, :3] for array in motion)
+        pull = joint_impulse[0, :3] / DT
         touching += contact.any()
         pulled += np.abs(pull).max() > 1.0
         inside = np.delete(wrench, [0, 3], axis=0)

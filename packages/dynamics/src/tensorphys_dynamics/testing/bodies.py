@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,12 +54,28 @@ def bodies_model(
 
 def link_energy(model: Model, state: State) -> tuple[float, float]:
     """Kinetic energy and potential energy in the gravity of environment 0 [J]."""
-    pose = state.link_pose.numpy().astype(float)
-    velocity = state.link_velocity.numpy().astype(float)
-    mass, com = model.link_mass.numpy().astype(float), model.link_com.numpy().astype(float)
-    centre = pose[:, :3] + quaternion_rotate(pose[:, 3:], com)
-    spin = quaternion_rotate(pose[:, 3:] * [-1, -1, -1, 1], velocity[:, 3:])
-    turning = np.einsum("li,lij,lj->", spin, model.link_inertia.numpy().astype(float), spin)
-    kinetic = 0.5 * (mass * (velocity[:, :3] ** 2).sum(axis=1)).sum() + 0.5 * turning
-    potential = -(mass[:, None] * centre).sum(axis=0) @ model.gravity.numpy()[0].astype(float)
+    (kinetic,), (potential,) = link_energies(model, [(state.link_pose.numpy(), state.link_velocity.numpy())])
     return float(kinetic), float(potential)
+
+
+def link_energies(model: Model, rows: Sequence[tuple[npt.NDArray[Any], ...]]) -> tuple[Array, Array]:
+    """The same at several states.
+
+    Args:
+        model: Constants.
+        rows: Poses and velocities of all links at each of the states.
+
+    Returns:
+        Kinetic and potential energies [J], each of shape [states].
+    """
+    mass, com = model.link_mass.numpy().astype(float), model.link_com.numpy().astype(float)
+    inertia, gravity = model.link_inertia.numpy().astype(float), model.gravity.numpy()[0].astype(float)
+    kinetic, potential = np.zeros(len(rows)), np.zeros(len(rows))
+    for number, row in enumerate(rows):
+        pose, velocity = row[0].astype(float), row[1].astype(float)
+        centre = pose[:, :3] + quaternion_rotate(pose[:, 3:], com)
+        spin = quaternion_rotate(pose[:, 3:] * [-1, -1, -1, 1], velocity[:, 3:])
+        turning = np.einsum("li,lij,lj->", spin, inertia, spin)
+        kinetic[number] = 0.5 * (mass * (velocity[:, :3] ** 2).sum(axis=1)).sum() + 0.5 * turning
+        potential[number] = -(mass[:, None] * centre).sum(axis=0) @ gravity
+    return kinetic, potential
