@@ -76,7 +76,7 @@ class Ours:
         from tensorphys_scene import replicate
 
         scene = pickle.loads((folder / f"{robot['name']}.pickle").read_bytes())
-        options: dict[str, Any] = {"substeps": substeps} | ({} if threads == 1 else {"threads": threads})
+        options: dict[str, Any] = {"substeps": substeps, "threads": threads}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.simulation = Simulation(
