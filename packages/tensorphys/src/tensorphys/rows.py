@@ -81,6 +81,7 @@ class Rows:
         first_same: First row of the same object, int32, shape [rows].
         view_offset: From the environment's frame to the frame of the view, as a pair, shape [rows].
         world_offset: From the environment's frame to the world, as a pair, shape [rows].
+        has_repeats: Whether an object has several rows.
         everything: Row numbers, int32, shape [rows]: the selection of all rows.
         selection: Table of the rows that indices name.
         nothing: Stands for an array that was not given.
@@ -94,6 +95,8 @@ class Rows:
             return wp.array(np.ascontiguousarray(values, dtype=np.int32), dtype=wp.int32, device=device)
 
         later, first = _later_rows(layout.objects)
+        self.has_repeats = bool((later >= 0).any())
+        self._runs: dict[str, int | None] = {}
         self.next_same = upload(later)
         self.first_same = upload(first)
         self.articulations = upload(layout.articulations)
@@ -103,6 +106,15 @@ class Rows:
         self.everything = upload(np.arange(self.count))
         self.selection = RowSelection(self.count, device)
         self.nothing = wp.zeros((0, 0, 0), dtype=wp.float32, device=device)
+
+    def run(self, slots: str) -> int | None:
+        """First flat index of a numbering whose items follow one another through all rows, so that a copy reads or
+        writes them; None for any other."""
+        if slots not in self._runs:
+            found = self.layout.slots[slots].ravel()
+            follows = found.size > 0 and found[0] >= 0 and bool((np.diff(found) == 1).all())
+            self._runs[slots] = int(found[0]) if follows else None
+        return self._runs[slots]
 
     @property
     def same(self) -> tuple[wp.array, wp.array]:

@@ -43,12 +43,13 @@ def as_numbers(array: wp.array) -> wp.array:
 
 
 class _Gather:
-    """A recorded launch that fills the output buffer of one field."""
+    """A recorded launch that fills the output buffer of one field; a copy where its items follow one another."""
 
     def __init__(self, core: Core, rows: Rows, field: Field, source: wp.array, buffer: Buffer) -> None:
         self.source = source
         self.buffer = buffer
         self._launch: Any = None
+        self._copied: tuple[wp.array, wp.array, int, int] | None = None
         slots = rows.slots[field.slots]
         shape = (*slots.shape, max(field.width, 1))
         if math.prod(shape) == 0:
@@ -69,14 +70,21 @@ class _Gather:
             self._inputs = [source, slots, *places]
             kernel, dim = gather_joint_wrenches, slots.shape
         else:
-            self._inputs = [as_numbers(source), slots]
+            numbers, first = as_numbers(source), rows.run(field.slots)
+            if first is not None and numbers.shape[1] == shape[2]:
+                self._copied = (self._values, numbers, first * shape[2], self._values.size)
+                return
+            self._inputs = [numbers, slots]
             kernel, dim = gather_values, shape
         self._launch = wp.launch(
             kernel, dim, self._inputs, [self._values], device=core.device, record_cmd=True
         )
 
     def __call__(self) -> Any:
-        if self._launch is not None:
+        if self._copied is not None:
+            values, source, first, count = self._copied
+            wp.copy(values, source, src_offset=first, count=count)
+        elif self._launch is not None:
             self._launch.launch()
         return self.buffer.array
 
@@ -228,12 +236,16 @@ class Transfer:
         core, rows = self._core, self._rows
         if slots not in rows.slots:  # no row of this view has such items
             return
-        array = core.array(target)
+        numbers = as_numbers(core.array(target))
+        first = rows.run(slots) if selected is rows.everything and not rows.has_repeats else None
+        if first is not None and not is_state and numbers.shape[1] == values.shape[2]:
+            wp.copy(numbers, values, dest_offset=first * values.shape[2], count=values.size)
+            return
         wp.launch(
             scatter_values,
             values.shape,
             [values, rows.slots[slots], selected, *rows.same, rows.articulations, int(is_state)],
-            [as_numbers(array), core.array("state.fresh")],
+            [numbers, core.array("state.fresh")],
             device=core.device,
         )
 
