@@ -11,44 +11,12 @@ from hypothesis import strategies as st
 from tensorphys_dynamics import ArticulationType, ModelError, Solver, build_model, fused
 from tensorphys_dynamics.state import Control, State
 from tensorphys_dynamics.testing import SpheresOnPlane, model_of, random_state, random_tree, robots
-
-TRUTH = ("root_pose", "velocity", "dof_position", "link_pose", "link_velocity")
+from tensorphys_dynamics.testing.two_paths import differences_of_single_steps, random_columns, rough_columns
 
 # Largest difference of the two paths after a step with contacts, over the largest value. An impact repeats its passes and
 # carries rounding further than a quiet step: the generic path against itself, moved by one rounding, differs by 9e-4 in
 # the scenes here. On an H200 1.05e-3 was measured.
 BOUND = {"cpu": 1e-3, "cuda:0": 2e-3}
-
-
-def random_columns(rng, count):
-    """Drives of all kinds, some of them bounded, limits, springs, damping."""
-    return {
-        "lower": np.full(count, -1.0),
-        "upper": np.full(count, 1.0),
-        "drive_type": rng.integers(0, 3, count),
-        "stiffness": rng.uniform(0.0, 100.0, count),
-        "damping": rng.uniform(0.0, 10.0, count),
-        "max_force": np.where(rng.random(count) < 0.5, 20.0, 3e38),
-        "passive_stiffness": rng.choice([0.0, 5.0], count),
-        "passive_damping": rng.choice([0.0, 0.5], count),
-        "spring_reference": rng.normal(size=count) * 0.2,
-        "max_velocity": np.where(rng.random(count) < 0.2, 2.0, 3e38),
-    }
-
-
-def rough_columns(rng, count):
-    """The same with friction of both models and performance envelopes."""
-    static = np.where(rng.random(count) < 0.4, rng.uniform(0.0, 5.0, count), 0.0)
-    return random_columns(rng, count) | {
-        "static_friction": static,
-        "dynamic_friction": static * rng.uniform(0.3, 1.0, count),
-        "viscous_friction": np.where(rng.random(count) < 0.2, 0.5, 0.0),
-        "friction_coefficient": np.where(rng.random(count) < 0.4, 0.1, 0.0),
-        "envelope": rng.random(count) < 0.4,
-        "speed_effort_gradient": rng.uniform(0.0, 0.2, count),
-        "max_actuator_velocity": rng.uniform(0.5, 4.0, count),
-        "velocity_resistance": rng.uniform(0.0, 2.0, count),
-    }
 
 
 def scene(tree, device, path, *, seed=0, copies=2, spheres=0, columns=None, damping=0.0, reach=0.05):
@@ -85,44 +53,12 @@ def scene(tree, device, path, *, seed=0, copies=2, spheres=0, columns=None, damp
     return solver
 
 
-def difference(a, b):
-    """Largest normwise difference of the truth of two solvers."""
-    worst = 0.0
-    for name in TRUTH:
-        x, y = (getattr(s.state, name).numpy().astype(float) for s in (a, b))
-        if x.size:
-            worst = max(worst, np.linalg.norm(x - y) / max(np.linalg.norm(x), 1e-3))
-    return worst
-
-
-def differences_of_single_steps(generic, other, steps, loads=None):
-    """Each step starts from the state of the generic path, warm starts and wrenches included; how many contacts bear
-    load after each goes to `loads`."""
-    result = []
-    for step in range(steps):
-        rng = np.random.default_rng(step)
-        wrench = rng.normal(size=(2, generic.model.link_count, 3)).astype(np.float32)
-        other.state.assign(generic.state)
-        for name, array in other.warm_start().items():
-            wp.copy(array, generic.warm_start()[name])
-        for solver in (generic, other):
-            solver.control.link_force.assign(wrench[0])
-            solver.control.link_torque.assign(wrench[1] * 0.1)
-            if solver.contacts is not None:
-                solver.contacts.collide(solver.state.link_pose)
-            solver.step()
-        result.append(difference(generic, other))
-        if loads is not None:
-            loads.append(int((other.contact_normal_impulse.numpy() > 0.0).sum()))
-    return result
-
-
 def group_source(monkeypatch):
     """Make the CPU run the source of CUDA, with groups of one lane and little room for contacts."""
     choose = fused.choose_size_class
 
-    def one_lane(kind, slots, *, cuda):
-        size = choose(kind, slots, cuda=True)
+    def one_lane(*given, cuda):
+        size = choose(*given, cuda=True)
         return replace(size, lanes=1, pool=min(size.pool, 256))
 
     monkeypatch.setattr(fused, "choose_size_class", one_lane)

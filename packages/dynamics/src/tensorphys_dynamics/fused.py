@@ -13,12 +13,21 @@ from tensorphys_dynamics._kernels.arrays import ContactData, ContactRows, Contro
 from tensorphys_dynamics._kernels.fused.contact_setup import ROW_HEAD
 from tensorphys_dynamics._kernels.fused.holding import holding_kernel
 from tensorphys_dynamics._kernels.fused.source import LOCAL_CONTACTS, SizeClass, step_kernel
+from tensorphys_dynamics.fused_mimics import (
+    MOST_MIMICS,
+    mimic_data,
+    mimic_table,
+    mimics_of_an_environment,
+    refuses_joints,
+)
+from tensorphys_dynamics.joints import JointModel
 from tensorphys_dynamics.model import Model, has_bounded_impulses, is_any_thin
 from tensorphys_dynamics.protocols import Contacts
 from tensorphys_dynamics.state import Control, State
 from tensorphys_dynamics.topology import ArticulationType
 
 _BOUNDS = (8, 16, 32, 64)
+_MIMIC_BOUNDS = (0, 1, 4, MOST_MIMICS)
 # Reason, column of links and its value where nothing is asked for.
 _GENERIC = (
     ("a body has a surface velocity", "surface_linear", 0.0),
@@ -28,12 +37,13 @@ _GENERIC = (
 )
 
 
-def supports(model: Model, contacts: Contacts | None = None) -> str | None:
+def supports(model: Model, contacts: Contacts | None = None, joints: JointModel | None = None) -> str | None:
     """Why a scene cannot take the fused path, or None where it can.
 
     Args:
         model: Constants.
         contacts: Contacts of the scene; they must join links of one environment, or a link and what never moves.
+        joints: What is beside the trees; mimic joints alone, the same ones in every environment.
     """
     kinds = np.unique(model.articulation_type.numpy())
     environments = model.articulation_environment.numpy()
@@ -53,8 +63,13 @@ def supports(model: Model, contacts: Contacts | None = None) -> str | None:
             f"the articulation has {kind.velocity_count} velocities and {kind.link_count} links, "
             f"more than {_BOUNDS[-1]}"
         )
+    refused = None if joints is None else refuses_joints(model, joints)
+    if refused is not None:
+        return refused
     if model.device.is_cuda:
-        size = choose_size_class(kind, 0, cuda=True)
+        size = choose_size_class(
+            kind, 0, 0 if joints is None else mimics_of_an_environment(joints), cuda=True
+        )
         if size.lanes > 1 and 4 * size.scratch_floats * (32 // size.lanes) > _SHARED_BYTES:
             return "the articulation needs more shared memory than a block has"
     for reason, column, usual in _GENERIC:
@@ -87,6 +102,7 @@ class FusedStep:
         contact: ContactData,
         rows: ContactRows,
         trail: StateData,
+        joints: JointModel,
     ) -> None:
         """Choose the size class, and put the topology on the device.
 
@@ -97,15 +113,22 @@ class FusedStep:
             contact: Contacts.
             rows: Impulses of contacts that outlive a step.
             trail: States of the substeps, one after another.
+            joints: Mimic joints.
         """
         kind = model.types[int(model.articulation_type.numpy()[0])]
         slots = int(np.diff(contact.slot_start.numpy()).max(initial=0))
-        self.size_class = choose_size_class(kind, slots, cuda=model.device.is_cuda)
+        mimics = mimics_of_an_environment(joints)
+        self.size_class = choose_size_class(kind, slots, mimics, cuda=model.device.is_cuda)
         padding = 8 if self.size_class.wide else 1
         self.kernel = step_kernel(self.size_class, cuda=model.device.is_cuda)
         self._count = model.environment_count
         self._device = model.device
-        self._table = wp.array(_table(kind, self.size_class, padding), dtype=wp.int32, device=model.device)
+        table = _table(kind, self.size_class, padding)
+        if mimics:
+            row = mimic_table(joints)
+            table[self.size_class.tables["MIMIC"] :][: len(row)] = row
+        self._table = wp.array(table, dtype=wp.int32, device=model.device)
+        self._mimics = mimic_data(joints)
         if self.size_class.wide:
             self._spill_stride = max(slots - LOCAL_CONTACTS, 0) * self.size_class.block_size
         else:
@@ -126,7 +149,7 @@ class FusedStep:
         end: int | None = None,
     ) -> None:
         """Launch the kernel for environments from one to the one before another, by default for all."""
-        inputs = [self._table, self._model.data, self._contact, time_step, bounce_threshold]
+        inputs = [self._table, self._model.data, self._contact, self._mimics, time_step, bounce_threshold]
         inputs += [substeps, velocity_passes, self._spill_stride, first]
         outputs = [self._state.data, self._control.data, self._rows, self._trail, self._spill]
         # a group never leaves its warp: blocks of one warp let a multiprocessor take as many as its memory holds
@@ -200,13 +223,14 @@ _SHARED_BYTES = 48 * 1024
 
 
 def choose_size_class(
-    kind: ArticulationType, slots: int, *, cuda: bool, lanes: int | None = None
+    kind: ArticulationType, slots: int, mimics: int = 0, *, cuda: bool, lanes: int | None = None
 ) -> SizeClass:
     """The class of an articulation: coarse on the CPU, where room costs nothing, close to its size on CUDA.
 
     Args:
         kind: Articulation.
         slots: Most contact slots of an environment.
+        mimics: Mimic joints of an environment.
         cuda: Whether the kernel runs on CUDA.
         lanes: Lanes an environment on CUDA: 1, 8, 16 or 32; None for what was fastest.
     """
@@ -214,7 +238,8 @@ def choose_size_class(
     if not cuda:
         velocities = _bound(count)
         entries = int(np.sum(-(-np.arange(1, velocities + 1) // 8) * 8))
-        return SizeClass(kind.root_count, _bound(kind.link_count), velocities, entries, 1)
+        bound = next(b for b in _MIMIC_BOUNDS if b >= mimics)
+        return SizeClass(kind.root_count, _bound(kind.link_count), velocities, entries, 1, mimics=bound)
     if lanes is None:
         lanes = 1 if count <= 4 else 8 if count <= 32 and kind.max_chain <= 12 else 16
     bare = SizeClass(
@@ -226,6 +251,7 @@ def choose_size_class(
         wide=False,
         pool=32,
         row=_longest_row(kind),
+        mimics=mimics,
     )
     wanted = slots * (ROW_HEAD + 4 * bare.row)
     # room beside the rest, and at least what the smooth part needs in the same place

@@ -142,7 +142,7 @@ class Solver:
         self.launch_count = 0
         trail, self.trail = create_trail(state, substeps)
         if self.path == "fused":
-            self._fused = FusedStep(model, state, control, self._contact, self._rows, trail)
+            self._fused = FusedStep(model, state, control, self._contact, self._rows, trail, self.joints)
 
     def update_kinematics(self, *, every: bool = False) -> None:
         """Derive link poses and velocities of articulations whose truth was written; forget their warm starts.
@@ -416,9 +416,7 @@ def _choose_path(
         raise ModelError(f"expected path 'auto', 'generic' or 'fused', given {path!r}")
     if joints.model is not model:
         raise ModelError("the joints are of another model")
-    reason = None if path == "generic" else supports(model, contacts)
-    if joints.block_count and reason is None:
-        reason = "there are joints beside the trees, couplings or tendons"
+    reason = None if path == "generic" else supports(model, contacts, joints)
     if path != "generic" and reason is None and is_strained():
         reason = "light links of a floating base carry heavy ones, which takes factors in float64"
     if path == "fused" and reason is not None:

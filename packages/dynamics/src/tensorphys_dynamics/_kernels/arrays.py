@@ -128,6 +128,18 @@ class ControlData:
 
 
 @wp.struct
+class MimicData:
+    """Mimic joints of environments that have the same ones; see `JointModel`. Rows of an environment stand together."""
+
+    gearing: wp.array[wp.float32]  # of the rows of one environment
+    offset: wp.array[wp.float32]
+    natural_frequency: wp.array[wp.float32]
+    damping_ratio: wp.array[wp.float32]
+    enabled: wp.array[wp.int32]
+    total: wp.array[wp.float32]  # impulse over the step
+
+
+@wp.struct
 class Scratch:
     """Quantities of one substep. Vectors are in environment axes; positions are relative to the root link's
     origin, spatial vectors are taken about the root link's centre of mass."""

@@ -14,11 +14,9 @@ from tensorphys_dynamics._kernels.joint_arrays import (
 )
 from tensorphys_dynamics._kernels.joint_frames import link_centre, place_in_link
 from tensorphys_dynamics._kernels.joint_solve import push_row
+from tensorphys_dynamics._kernels.thresholds import FAST
 
 wp.set_module_options({"enable_backward": False})
-
-# Bodies that turn by more in a substep are not resolved by its second derivative [rad].
-FAST = wp.constant(0.5)
 
 
 @wp.func

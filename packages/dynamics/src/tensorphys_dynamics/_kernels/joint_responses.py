@@ -14,15 +14,11 @@ from tensorphys_dynamics._kernels.joint_arrays import (
 )
 from tensorphys_dynamics._kernels.joint_frames import link_centre
 from tensorphys_dynamics._kernels.rows import end_tables
+from tensorphys_dynamics._kernels.thresholds import CORRECTION, YIELD
 
 wp.set_module_options({"enable_backward": False})
 
 UNBOUNDED = wp.constant(1.0e30)
-# Share of the inverse inertia of the free bodies that a rigid row yields by: it makes rows that say the same twice
-# solvable (the plane of a four-bar linkage), and is far below what would be seen.
-YIELD = wp.constant(4.0e-6)
-# Share of the position error that a substep removes.
-CORRECTION = wp.constant(0.4)
 
 
 @wp.func

@@ -58,3 +58,11 @@ RECOVERY = wp.constant(10.0)
 TENSION = wp.constant(0.5)
 # Share of the own inertia that counts as stabilising.
 OWN_SHARE = wp.constant(0.25)
+
+# Share of the inverse inertia of the free bodies that a rigid row of a joint yields by: it makes rows that say the same
+# twice solvable (the plane of a four-bar linkage), and is far below what would be seen.
+YIELD = wp.constant(4.0e-6)
+# Share of the position error of a joint that a substep removes.
+CORRECTION = wp.constant(0.4)
+# Bodies that turn by more in a substep are not resolved by its second derivative [rad].
+FAST = wp.constant(0.5)

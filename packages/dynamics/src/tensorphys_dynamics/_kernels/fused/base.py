@@ -19,6 +19,7 @@ struct Scratch {
   float u[UB], drift[UB];           // D^1/2 L v after the last and after the biased pass
   float factor[EB];                 // M, then L and D
   int saturation[VB], flag[VB];     // bits of `flag`: see `dof_flags` and the enumeration in the setting
+  {MIMICS}
   {TWO_ACTS}
 };
 """

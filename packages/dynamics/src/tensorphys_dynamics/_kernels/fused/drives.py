@@ -245,6 +245,7 @@ for (int attempt = 0;;) {
     evaluated = true;
     if (NR == 6 && composed) momentum_root();
     {EVALUATE}
+    {MIMIC_SPEED}
     link_forces();
     if (weighed) joint_loads();
   }

@@ -69,7 +69,7 @@ auto joint_loads = [&]() {
 };
 // Lock what friction holds at rest, unless contacts may pull it loose within the substep.
 auto lock_resting = [&]() {
-  if (rough && nc == 0)
+  if (rough && nc == 0 && MB == 0)
     for (int i = NR + lane; i < nv; i += G)
       if ((w->flag[i] & ROUGH) && s.dof_sliding.data[dof0 + i] == 0) w->flag[i] |= LOCKED;
   SYNC();

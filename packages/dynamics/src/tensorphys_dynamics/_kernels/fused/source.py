@@ -13,6 +13,7 @@ from tensorphys_dynamics._kernels.arrays import (
     ContactData,
     ContactRows,
     ControlData,
+    MimicData,
     ModelData,
     StateData,
 )
@@ -27,6 +28,7 @@ from tensorphys_dynamics._kernels.fused import (
     friction,
     loops,
     mass,
+    mimic,
     motion,
     sweep,
 )
@@ -34,8 +36,10 @@ from tensorphys_dynamics._kernels.thresholds import (
     AT_REST,
     ATTEMPTS,
     CANCELLED,
+    CORRECTION,
     ENDLESS,
     EXTRA,
+    FAST,
     FASTEST,
     FASTEST_TURN,
     HALF_TURN,
@@ -58,6 +62,7 @@ from tensorphys_dynamics._kernels.thresholds import (
     TENSION,
     UNBOUNDED,
     UNRESOLVED,
+    YIELD,
 )
 
 wp.set_module_options({"enable_backward": False})
@@ -75,6 +80,7 @@ class SizeClass:
         wide: Whether the source is that of the CPU, with vectors in place of lanes.
         pool: Floats for the rows of contacts in fast memory, without `wide`.
         row: Most velocities that move a contact, without `wide`.
+        mimics: Bound of the number of mimic joints, 0 where there are none.
     """
 
     root: int
@@ -85,6 +91,7 @@ class SizeClass:
     wide: bool = True
     pool: int = 0
     row: int = 0
+    mimics: int = 0
 
     @property
     def tables(self) -> dict[str, int]:
@@ -108,6 +115,7 @@ class SizeClass:
             "WORDS": 0 if self.wide else self.entries // 4 + self.velocities,
             "BELOW": 0 if self.wide else self.velocities + 1,
             "BELOW_ROW": 0 if self.wide else self.entries,
+            "MIMIC": 1 + 3 * self.mimics if self.mimics else 0,
         }
         places, at = {}, 0
         for name, size in sizes.items():
@@ -132,6 +140,7 @@ class SizeClass:
         smooth = 22 * self.links + self.velocities
         rest = 13 + 10 * self.links + 6 + 22 * self.velocities + 6 + 2 * self.row_width
         rest += self.entries + 8 + max(self.entries + 8, 12 * self.links)
+        rest += self.mimics * (self.row_width + self.mimics)
         return rest + max(smooth, self.pool) + 32
 
 
@@ -240,7 +249,7 @@ for (int substep = 0;; substep++) {
   }
   {SMOOTH}
   keep_substep(substep);
-  if (warp_any(nc > 0 || (rows & 1))) to_u(w->free_v, w->u);
+  if (warp_any(nc > 0 || (rows & 1) || MB > 0)) to_u(w->free_v, w->u);
   {SWEEP}
   advance(moved, rubbed, substep);
 }
@@ -263,6 +272,7 @@ def _constants(size: SizeClass) -> str:
         "VB": size.velocities,
         "EB": size.entries + 8,
         "UB": size.row_width,
+        "MB": size.mimics,
         "LOCAL_CONTACTS": LOCAL_CONTACTS,
         "BLOCK": size.block_size if size.wide else contact_setup.ROW_HEAD + 4 * size.row,
         "HEAD_SIZE": contact_setup.ROW_HEAD,
@@ -299,6 +309,9 @@ def _constants(size: SizeClass) -> str:
         "ROUNDING": ROUNDING,
         "TENSION": TENSION,
         "OWN_SHARE": OWN_SHARE,
+        "YIELD": YIELD,
+        "CORRECTION": CORRECTION,
+        "MIMIC_FAST": FAST,
     }
     lines = [f"constexpr int {name} = {value};" for name, value in numbers.items()]
     lines += [f"constexpr float {name} = {float(value)!r}f;" for name, value in floats.items()]
@@ -310,7 +323,9 @@ def pieces(size: SizeClass, *more: str) -> str:
     head = [
         _constants(size),
         _PRELUDE_CPU if size.wide else _PRELUDE_LANES,
-        base.SCRATCH.replace("{TWO_ACTS}", base.TWO_ACTS_CPU if size.wide else base.TWO_ACTS_LANES),
+        base.SCRATCH.replace("{TWO_ACTS}", base.TWO_ACTS_CPU if size.wide else base.TWO_ACTS_LANES).replace(
+            "{MIMICS}", mimic.SCRATCH if size.mimics else ""
+        ),
         _MEMORY_SHARED if size.lanes > 1 else _MEMORY_LOCAL,
     ]
     return "\n".join([*head, *more])
@@ -324,6 +339,18 @@ def _factors(wide: bool) -> list[str]:
         factor_lanes.INVERSE,
         factor_lanes.SOLVES,
     ]
+
+
+def _mimic_pieces(size: SizeClass) -> dict[str, str]:
+    """What mimic joints put into the step; nothing where there are none."""
+    return {
+        "{MIMIC_SPEED}": mimic.SPEED,
+        "{MIMIC_START}": "mimic_rows();\nmimic_pass(true);",
+        "{MIMIC_PASS}": "if (on) mimic_pass(biased);",
+        "{MIMIC_RELAX}": "if (moves) mimic_pass(false);",
+        "{MIMIC_KEEP}": mimic.KEEP,
+        "{MIMIC_KICK}": mimic.KICK,
+    }
 
 
 def source(size: SizeClass) -> str:
@@ -345,7 +372,12 @@ def source(size: SizeClass) -> str:
         .replace("{DOF_ROWS}", sweep.DOF_ROWS)
         .replace("{LIMIT_TURN}", sweep.LIMIT_TURN_CPU if wide else sweep.LIMIT_TURN_LANES)
         .replace("{FRICTION_ROWS}", friction.FRICTION_ROWS)
-        .replace("{CONTACT_PASS}", contact.PASS)
+        .replace("{CONTACT_PASS}", contact.PASS + (mimic.PASS if size.mimics else ""))
+    )
+    for place, text in _mimic_pieces(size).items():
+        step = step.replace(place, text if size.mimics else "")
+    mimic_rows = mimic.ROWS.replace("{COUNT}", mimic.COUNT_CPU if wide else mimic.COUNT_LANES).replace(
+        "{RESPONSES}", mimic.RESPONSES_CPU if wide else ""
     )
     body = "\n".join(
         [
@@ -384,6 +416,7 @@ def source(size: SizeClass) -> str:
             contact_setup.GEOMETRY,
             contact_setup.HEAD,
             contact.ROWS,
+            mimic.SETTING + mimic_rows if size.mimics else "",
             step,
             base.FINISH,
         ]
@@ -408,6 +441,7 @@ def step_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
         table: wp.array[wp.int32],
         m: ModelData,
         k: ContactData,
+        mimic: MimicData,
         time_step: wp.array[wp.float32],
         bounce_threshold: wp.array[wp.float32],
         substeps: int,
@@ -427,6 +461,7 @@ def step_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
         table: wp.array[wp.int32],
         m: ModelData,
         k: ContactData,
+        mimic: MimicData,
         time_step: wp.array[wp.float32],
         bounce_threshold: wp.array[wp.float32],
         substeps: wp.int32,
@@ -447,6 +482,7 @@ def step_kernel(size: SizeClass, *, cuda: bool = False) -> Any:
             table,
             m,
             k,
+            mimic,
             time_step,
             bounce_threshold,
             substeps,

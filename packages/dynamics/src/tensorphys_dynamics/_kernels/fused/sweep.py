@@ -42,7 +42,7 @@ auto limit_pass = [&](const bool biased) {
   if (!(rows & 1)) return;
   for (int turn = 0; turn < LIMIT_TURNS; turn++) {
     float far;
-    if (limit_turn(biased, far) < 2 || !(far > SETTLED) || nc > 0) break;
+    if (limit_turn(biased, far) < 2 || !(far > SETTLED) || nc > 0 || MB > 0) break;
     SYNC();
   }
 };
@@ -157,8 +157,9 @@ if (rows & 1) {
 {START}
 }
 if (moved && (rows & 2)) slack_pass();
+{MIMIC_START}
 // Biased passes, after which positions move, and passes without bias; more of both where an impulse came suddenly.
-int biased_passes = 1, passes = nc > 0 || (rows & 1) ? 1 + relaxations : 1;
+int biased_passes = 1, passes = nc > 0 || (rows & 1) || MB > 0 ? 1 + relaxations : 1;
 for (int pass = 0; warp_any(pass < passes); pass++) {
   const bool on = pass < passes, biased = pass < biased_passes;
   if (contact_pass(biased, on) && pass == 0) {
@@ -166,20 +167,24 @@ for (int pass = 0; warp_any(pass < passes); pass++) {
     passes += 2 * EXTRA;
   }
   if (on) limit_pass(biased);
+  {MIMIC_PASS}
   const bool moves = pass + 1 == biased_passes;
   if (!warp_any(moves)) continue;
   if (moves)
     for (int i = lane; i < nv; i += G) w->drift[i] = w->u[i];
   MEET();
   contact_move(moves);
+  {MIMIC_RELAX}
 }
 loaded = contact_keep();
 if (rough) keep_friction();
+{MIMIC_KEEP}
 for (int i = NR + lane; i < nv; i += G) {
   w->limit_force[i] = w->limit_impulse[i] / h;
   if (w->limit_impulse[i] != 0.0f) loaded = 1;
   if (w->flag[i] & (32 | 64)) w->saturation[i] = w->flag[i] & 32 ? 2 : -2;
 }
 loaded = group_any(loaded);
+{MIMIC_KICK}
 MEET();
 """
