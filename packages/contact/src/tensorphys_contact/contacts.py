@@ -53,6 +53,8 @@ class Manifolds:
         feature: int32 [slots], ascending inside a pair.
         target: int32 [slots], where the compaction puts the slot, −1 dropped.
         chunk_target: int32 [chunks], first target of each chunk of pairs.
+        near: int32 [P], pairs of one family that need a closer look, in any order.
+        near_count: int32 [2], their number, for boxes and for convex shapes.
     """
 
     bound: wp.array[wp.vec4]
@@ -63,6 +65,8 @@ class Manifolds:
     feature: wp.array[wp.int32]
     target: wp.array[wp.int32]
     chunk_target: wp.array[wp.int32]
+    near: wp.array[wp.int32]
+    near_count: wp.array[wp.int32]
 
 
 @dataclasses.dataclass
@@ -194,4 +198,6 @@ def _manifolds(model: Model, zeros: Callable[[int, Any], Any]) -> Manifolds:
         feature=zeros(total, wp.int32),
         target=zeros(total, wp.int32),
         chunk_target=zeros(0 if model.chunk_pair is None else len(model.chunk_pair) - 1, wp.int32),
+        near=zeros(model.pair_count if model.filtered else 0, wp.int32),
+        near_count=zeros(2, wp.int32),
     )

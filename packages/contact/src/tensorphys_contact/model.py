@@ -47,6 +47,11 @@ class Materials:
     torsional_friction: npt.ArrayLike = 0.0
 
 
+# A kernel of its own picks the near pairs of these families where there are more pairs than this.
+_FILTERED = (PairFamily.BOX_BOX, PairFamily.CONVEX)
+_UNFILTERED_PAIRS = 2**14
+
+
 @dataclasses.dataclass
 class Model:
     """Shapes and candidate pairs on a device. Built by :func:`build_model`.
@@ -103,6 +108,7 @@ class Model:
         unsupported_pairs: int32 NumPy array [K, 2], flat shape pairs that were asked
             for but have no narrow phase in this version; they never touch.
         no_margin: float [E], zeros.
+        no_motion: spatial_vector [0].
         environment_capacity: int64 NumPy array [E], largest possible contact count.
         pair_key: int32 [P], upper half of the keys of contacts: the index of the pair in its
             environment, or a number of the two shapes where pairs are searched.
@@ -163,6 +169,7 @@ class Model:
     family_pairs: dict[PairFamily, wp.array[wp.int32]]
     unsupported_pairs: npt.NDArray[np.int32]
     no_margin: wp.array[wp.float32]
+    no_motion: wp.array[wp.spatial_vector]
     environment_capacity: npt.NDArray[np.int64]
     pair_key: wp.array[wp.int32]
     search: BroadPhase | None
@@ -174,6 +181,14 @@ class Model:
     def shape_count(self) -> int:
         """Number of shapes, shared ones counted once."""
         return len(self.shape_type)
+
+    @property
+    def filtered(self) -> tuple[PairFamily, ...]:
+        """Families whose near pairs are picked beforehand on a GPU, where threads would wait for those of others."""
+        if not wp.get_device(self.device).is_cuda or self.search is not None:
+            return ()
+        few = {family for family, pairs in self.family_pairs.items() if len(pairs) <= _UNFILTERED_PAIRS}
+        return tuple(family for family in _FILTERED if family in self.family_pairs and family not in few)
 
     @property
     def pair_count(self) -> int:

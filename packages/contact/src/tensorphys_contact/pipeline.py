@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import warp as wp
 
-from ._kernels import box_box, compaction, convex, gather, mesh, plane, rounded, rounded_box
+from ._kernels import box_box, compaction, convex, gather, mesh, near, plane, rounded, rounded_box
 from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
@@ -26,6 +26,7 @@ _CONVEX_ARRAYS: Final = (
     "face_normal",
     "face_vertex",
 )
+_BOXES: Final = ("shape_center", "shape_half")
 _FAMILIES: Final[dict[PairFamily, tuple[ModuleType, str, tuple[str, ...]]]] = {
     PairFamily.PLANE: (
         plane,
@@ -34,8 +35,8 @@ _FAMILIES: Final[dict[PairFamily, tuple[ModuleType, str, tuple[str, ...]]]] = {
     ),
     PairFamily.ROUND: (rounded, "collide_rounded", ("shape_type",)),
     PairFamily.ROUND_BOX: (rounded_box, "collide_rounded_boxes", ("shape_type", "shape_radius")),
-    PairFamily.BOX_BOX: (box_box, "collide_boxes", ()),
-    PairFamily.CONVEX: (convex, "collide_convex", _CONVEX_ARRAYS),
+    PairFamily.BOX_BOX: (box_box, "collide_boxes", _BOXES),
+    PairFamily.CONVEX: (convex, "collide_convex", (*_BOXES, *_CONVEX_ARRAYS)),
     PairFamily.MESH: (
         mesh,
         "collide_meshes",
@@ -51,18 +52,26 @@ def _family_kernel(family: PairFamily) -> Any:
     return getattr(module, name)
 
 
+# Families with a test of their own for far pairs, and the place of the number of their near ones.
+_NEAR: Final = {PairFamily.BOX_BOX: 0, PairFamily.CONVEX: 1}
+# Pairs of a family for each thread that walks through the near ones, and the least number of these threads.
+_SHARE, _LEAST_THREADS = 8, 2**14
+
+
 def collide(
     model: Model,
     body_pose: wp.array[wp.transform],
     contacts: Contacts,
     *,
     margin: wp.array[wp.float32] | None = None,
+    motion: tuple[wp.array[wp.spatial_vector], wp.array[wp.float32]] | None = None,
     swept: SweptPairs | None = None,
 ) -> None:
     """Find all contacts nearer than the sum of the two contact offsets and the margin.
 
     Launches one kernel for the bounds, one for each family of shape pairs that the model
-    has (two for those with signed distance fields or sets of spheres, four on a GPU), and two for the compaction (four where an environment has more than 512 pairs); a
+    has (two for those with signed distance fields or sets of spheres, four on a GPU; two for many pairs of boxes or of
+    convex shapes on a GPU), and two for the compaction (four where an environment has more than 512 pairs); a
     model that searches its pairs adds five and a sort. It allocates nothing and never waits, so it can be captured. Results
     do not depend on the order of threads.
 
@@ -72,6 +81,9 @@ def collide(
             with unit quaternions, shape [body_count].
         contacts: Overwritten; made by :func:`create_contacts` for this model.
         margin: Added distance of each environment [length], shape [E].
+        motion: How bodies move in the step, translation of the point at the origin of the environment and turn
+            [length, rad], shape [body_count]; and least margins of environments [length], shape [E]. Pairs of boxes and
+            of convex shapes then have smaller margins: what their bodies move relative to each other, and the least one.
         swept: Pairs with continuous collision detection, their motion written; two launches more a family. The
             margin must cover the motion.
 
@@ -82,13 +94,15 @@ def collide(
     extra = model.no_margin if margin is None else margin
     manifolds = contacts.manifolds
     bound_rows(model, manifolds, extra, body_pose, 0, len(model.row_shape))
+    if model.filtered:
+        manifolds.near_count.zero_()
     if model.search is not None:
         find_pairs(model, model.search, body_pose, extra, contacts)
     for family, members in model.family_pairs.items():
         if family == PairFamily.SAMPLED and model.sampled is not None:
             collide_sampled(model, model.sampled, members, manifolds, extra, body_pose)
             continue
-        collide_family(model, manifolds, family, members, extra, body_pose)
+        collide_family(model, manifolds, family, members, extra, body_pose, motion)
     if swept is not None:
         sweep_pairs(model, swept, body_pose, contacts)
     _write(model, contacts, at_once=swept is None and not model.device.is_cuda and model.chunk_pair is None)
@@ -99,6 +113,8 @@ def collide(
 def collide_kernels(model: Model) -> list[Any]:
     """Kernels that :func:`collide` launches for a model, for compiling them side by side before the first call."""
     families = [_family_kernel(family) for family in model.family_pairs if family in _FAMILIES]
+    if model.filtered:
+        families.append(near.gather_near)
     return [gather.bound_shapes, compaction.write_contacts, *families]
 
 
@@ -138,21 +154,67 @@ def collide_family(
     members: wp.array,
     extra: wp.array,
     body_pose: wp.array,
+    motion: tuple[wp.array, wp.array] | None = None,
 ) -> None:
     """Fill the manifolds of some pairs of one family, which is none of samples."""
+    moved = (model.no_motion, model.no_margin) if motion is None else motion
     names = _FAMILIES[family][2]
+    walk: list[Any] = []
+    threads = len(members)
+    if family in _NEAR:
+        walk = [manifolds.near_count, -1, threads]
+        if family in model.filtered:
+            gather_near(model, manifolds, family, members, extra, body_pose, moved)
+            members = manifolds.near
+            threads = max(threads // _SHARE, _LEAST_THREADS)
+            walk = [manifolds.near_count, _NEAR[family], threads]
     wp.launch(
         _family_kernel(family),
-        dim=len(members),
+        dim=threads,
         inputs=[
             members,
+            *walk,
             manifolds.bound,
             *_pair_inputs(model),
             extra,
             body_pose,
+            *(moved if family in _NEAR else ()),
             *(getattr(model, name) for name in names),
         ],
         outputs=_manifold_outputs(manifolds),
+        device=model.device,
+    )
+
+
+def gather_near(
+    model: Model,
+    manifolds: Manifolds,
+    family: PairFamily,
+    members: wp.array,
+    extra: wp.array,
+    body_pose: wp.array,
+    motion: tuple[wp.array, wp.array],
+) -> None:
+    """Pick the near pairs of a family into ``manifolds.near``; the others have no contacts."""
+    wp.launch(
+        near.gather_near,
+        dim=len(members),
+        inputs=[
+            members,
+            _NEAR[family],
+            manifolds.bound,
+            model.pair_item,
+            model.pair_environment,
+            model.shape_body,
+            model.shape_center,
+            model.shape_half,
+            model.local_pose,
+            model.contact_offset,
+            extra,
+            *motion,
+            body_pose,
+        ],
+        outputs=[manifolds.count, manifolds.near, manifolds.near_count],
         device=model.device,
     )
 

@@ -77,6 +77,7 @@ def collide_range(
     contacts: Contacts,
     *,
     margin: wp.array[wp.float32] | None = None,
+    motion: tuple[wp.array[wp.spatial_vector], wp.array[wp.float32]] | None = None,
 ) -> None:
     """Find the contacts of some environments: to the bit those that :func:`collide` finds there.
 
@@ -87,11 +88,11 @@ def collide_range(
         environments: One of :func:`split_environments`.
         body_pose: As for :func:`collide`, of all environments.
         contacts: Those of these environments are overwritten.
-        margin: As for :func:`collide`, of all environments.
+        margin, motion: As for :func:`collide`, of all environments.
     """
     extra = model.no_margin if margin is None else margin
     for first, end in environments.rows:
         bound_rows(model, contacts.manifolds, extra, body_pose, first, end)
     for family, members in environments.families.items():
-        collide_family(model, contacts.manifolds, family, members, extra, body_pose)
+        collide_family(model, contacts.manifolds, family, members, extra, body_pose, motion)
     write_range(model, contacts, environments.first, environments.end)

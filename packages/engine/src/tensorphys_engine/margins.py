@@ -17,6 +17,8 @@ class MotionMargins:
 
     Attributes:
         margin: Margin of each environment [m], shape [environments].
+        motion: Motion of each link in the step about the origin of its environment [m, rad], and what margins are at
+            least [m], see :func:`tensorphys_contact.collide`.
         has_large: Whether there are large environments, whose shapes have margins of their own.
     """
 
@@ -34,7 +36,12 @@ class MotionMargins:
         self._environment_link, self._link_radius = built.environment_link, built.link_radius
         self._large, self.has_large = built.large, built.has_large
         self._device = built.model.device
-        self.margin = wp.zeros(built.model.environment_count, dtype=wp.float32, device=self._device)
+        environments = built.model.environment_count
+        self.margin = wp.zeros(environments, dtype=wp.float32, device=self._device)
+        self.motion = (
+            wp.zeros(max(built.model.link_count, 1), dtype=wp.spatial_vector, device=self._device),
+            wp.zeros(environments, dtype=wp.float32, device=self._device),
+        )
 
     def kernels(self) -> list[Any]:
         """Kernels of a step, for compiling them side by side before the first one."""
@@ -50,10 +57,12 @@ class MotionMargins:
                 self._environment_link[first : end + 1],
                 self._link_radius,
                 self._state.link_velocity,
+                self._state.link_pose,
+                self._model.link_com,
                 self._model.gravity[first:end],
                 time_step,
             ],
-            outputs=[self.margin[first:end]],
+            outputs=[self.margin[first:end], self.motion[1][first:end], self.motion[0]],
             device=self._device,
         )
 

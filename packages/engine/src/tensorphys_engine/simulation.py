@@ -406,6 +406,7 @@ class Simulation(Interventions):
             self.raw_state.link_pose,
             self.contacts,
             margin=self._margins.margin,
+            motion=self._margins.motion if continuous is None else None,
             swept=None if continuous is None else continuous.swept,
         )
         self.loads.keep_start()
@@ -418,7 +419,9 @@ class Simulation(Interventions):
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         if self.device.is_cpu and continuous is None and self.contact_model.chunk_pair is None:
             compaction = 1
-        collide = 1 + len(self.contact_model.family_pairs) + compaction + int(self._margins.has_large)
+        families = self.contact_model.family_pairs
+        collide = 1 + len(families) + compaction + int(self._margins.has_large)
+        collide += len(self.contact_model.filtered)
         # A search bounds, counts, clears, writes and assigns, the latter once more a family; its sort and scans come on top.
         if self.contact_model.search is not None:
             collide += 5 + len(self.contact_model.family_pairs)
@@ -448,8 +451,14 @@ class Simulation(Interventions):
     def _launch_range(self, environments: tensorphys_contact.EnvironmentRange) -> None:
         first, end = environments.first, environments.end
         self._margins.launch(self.solver.time_step, first, end)
-        pose, margin = self.raw_state.link_pose, self._margins.margin
-        tensorphys_contact.collide_range(self.contact_model, environments, pose, self.contacts, margin=margin)
+        tensorphys_contact.collide_range(
+            self.contact_model,
+            environments,
+            self.raw_state.link_pose,
+            self.contacts,
+            margin=self._margins.margin,
+            motion=self._margins.motion,
+        )
         self.solver.step_range(first, end)
 
     def _has_overflow(self) -> bool:

@@ -9,7 +9,8 @@ import warp as wp
 
 from .box_clip import clip_faces
 from .box_edges import column, nearest_corners, nearest_edges, support_edges
-from .gather import pair_rotation, relative_frame, spheres_apart, store_point
+from .gather import pair_rotation, relative_frame, store_point
+from .near import pair_apart, pair_limit
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -284,39 +285,26 @@ def with_last(points: wp.mat44, names: wp.vec4i, instead: bool):
     return moved, named
 
 
-@wp.kernel
-def collide_boxes(
-    family: wp.array[wp.int32],
-    bound: wp.array[wp.vec4],
-    pair_item: wp.array[wp.vec4i],
-    pair_environment: wp.array[wp.int32],
+@wp.func
+def collide_box_pair(
+    pair: int,
+    item: wp.vec4i,
+    limit: float,
     slot_start: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
     shape_size: wp.array[wp.vec3],
     local_pose: wp.array[wp.transform],
-    contact_offset: wp.array[wp.float32],
-    margin: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
-    # outputs
-    count_out: wp.array[wp.int32],
     anchor_out: wp.array[wp.vec3],
     normal_out: wp.array[wp.vec3],
     separation_out: wp.array[wp.float32],
     feature_out: wp.array[wp.int32],
-):
-    """One thread a pair; the frame shape f is the larger box."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    item = pair_item[pair]
-    if spheres_apart(bound[item[2]], bound[item[3]]):
-        count_out[pair] = 0
-        return
+) -> int:
+    """Contact points of a pair into its slots; returns how many. The frame shape f is the larger box."""
     f = item[0]
     o = item[1]
     local_f = local_pose[item[2]]
     local_o = local_pose[item[3]]
-    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
     r, t, q = relative_frame(shape_body[f], shape_body[o], local_f, local_o, body_pose)
     count = int(0)
     points, names, face_normal, last_normal = box_manifold(r, t, shape_size[f], shape_size[o], limit)
@@ -340,4 +328,68 @@ def collide_boxes(
                 feature_out,
             )
             count += 1
-    count_out[pair] = count
+    return count
+
+
+@wp.kernel
+def collide_boxes(
+    family: wp.array[wp.int32],
+    near_count: wp.array[wp.int32],
+    place: wp.int32,
+    stride: wp.int32,
+    bound: wp.array[wp.vec4],
+    pair_item: wp.array[wp.vec4i],
+    pair_environment: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    shape_body: wp.array[wp.int32],
+    shape_size: wp.array[wp.vec3],
+    local_pose: wp.array[wp.transform],
+    contact_offset: wp.array[wp.float32],
+    margin: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    motion: wp.array[wp.spatial_vector],
+    least_margin: wp.array[wp.float32],
+    shape_center: wp.array[wp.vec3],
+    shape_half: wp.array[wp.vec3],
+    # outputs
+    count_out: wp.array[wp.int32],
+    anchor_out: wp.array[wp.vec3],
+    normal_out: wp.array[wp.vec3],
+    separation_out: wp.array[wp.float32],
+    feature_out: wp.array[wp.int32],
+):
+    """One thread a pair, or several threads through the pairs that `gather_near` has found near."""
+    index = wp.tid()
+    end = family.shape[0]
+    if place >= 0:
+        end = near_count[place]
+    while index < end:
+        pair = family[index]
+        index += stride
+        if pair >= 0:
+            item = pair_item[pair]
+            limit = pair_limit(
+                item, pair_environment[pair], bound, shape_body, contact_offset, margin, motion, least_margin
+            )
+            apart = bool(False)
+            if place < 0:
+                apart = pair_apart(
+                    item, bound, shape_body, shape_center, shape_half, local_pose, body_pose, limit
+                )
+            count = int(0)
+            if not apart:
+                count = collide_box_pair(
+                    pair,
+                    item,
+                    limit,
+                    slot_start,
+                    shape_body,
+                    shape_size,
+                    local_pose,
+                    body_pose,
+                    anchor_out,
+                    normal_out,
+                    separation_out,
+                    feature_out,
+                )
+            count_out[pair] = count

@@ -3,7 +3,8 @@
 import warp as wp
 
 from .convex_pair import convex_manifold
-from .gather import pair_rotation, relative_frame, spheres_apart, store_point
+from .gather import pair_rotation, relative_frame, store_point
+from .near import pair_apart, pair_limit
 from .support import Convex
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
@@ -28,18 +29,15 @@ def convex_of(
     return c
 
 
-@wp.kernel
-def collide_convex(
-    family: wp.array[wp.int32],
-    bound: wp.array[wp.vec4],
-    pair_item: wp.array[wp.vec4i],
-    pair_environment: wp.array[wp.int32],
+@wp.func
+def collide_convex_pair(
+    pair: int,
+    item: wp.vec4i,
+    limit: float,
     slot_start: wp.array[wp.int32],
     shape_body: wp.array[wp.int32],
     shape_size: wp.array[wp.vec3],
     local_pose: wp.array[wp.transform],
-    contact_offset: wp.array[wp.float32],
-    margin: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
     shape_type: wp.array[wp.int32],
     shape_radius: wp.array[wp.float32],
@@ -49,26 +47,16 @@ def collide_convex(
     face_range: wp.array[wp.vec2i],
     face_normal: wp.array[wp.vec3],
     face_vertex: wp.array[wp.int32],
-    # outputs
-    count_out: wp.array[wp.int32],
     anchor_out: wp.array[wp.vec3],
     normal_out: wp.array[wp.vec3],
     separation_out: wp.array[wp.float32],
     feature_out: wp.array[wp.int32],
-):
-    """One thread a pair."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    item = pair_item[pair]
-    if spheres_apart(bound[item[2]], bound[item[3]]):
-        count_out[pair] = 0
-        return
+) -> int:
+    """Contact points of a pair into its slots; returns how many."""
     f = item[0]
     o = item[1]
     local_f = local_pose[item[2]]
     local_o = local_pose[item[3]]
-    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
     r, t, q = relative_frame(shape_body[f], shape_body[o], local_f, local_o, body_pose)
     points, names, face_normal_f, last_normal = convex_manifold(
         convex_of(f, shape_type, shape_size, shape_vertices, shape_faces),
@@ -106,4 +94,84 @@ def collide_convex(
                 feature_out,
             )
             count += 1
-    count_out[pair] = count
+    return count
+
+
+@wp.kernel
+def collide_convex(
+    family: wp.array[wp.int32],
+    near_count: wp.array[wp.int32],
+    place: wp.int32,
+    stride: wp.int32,
+    bound: wp.array[wp.vec4],
+    pair_item: wp.array[wp.vec4i],
+    pair_environment: wp.array[wp.int32],
+    slot_start: wp.array[wp.int32],
+    shape_body: wp.array[wp.int32],
+    shape_size: wp.array[wp.vec3],
+    local_pose: wp.array[wp.transform],
+    contact_offset: wp.array[wp.float32],
+    margin: wp.array[wp.float32],
+    body_pose: wp.array[wp.transform],
+    motion: wp.array[wp.spatial_vector],
+    least_margin: wp.array[wp.float32],
+    shape_center: wp.array[wp.vec3],
+    shape_half: wp.array[wp.vec3],
+    shape_type: wp.array[wp.int32],
+    shape_radius: wp.array[wp.float32],
+    shape_vertices: wp.array[wp.vec2i],
+    shape_faces: wp.array[wp.vec2i],
+    hull_vertex: wp.array[wp.vec3],
+    face_range: wp.array[wp.vec2i],
+    face_normal: wp.array[wp.vec3],
+    face_vertex: wp.array[wp.int32],
+    # outputs
+    count_out: wp.array[wp.int32],
+    anchor_out: wp.array[wp.vec3],
+    normal_out: wp.array[wp.vec3],
+    separation_out: wp.array[wp.float32],
+    feature_out: wp.array[wp.int32],
+):
+    """One thread a pair, or several threads through the pairs that `gather_near` has found near."""
+    index = wp.tid()
+    end = family.shape[0]
+    if place >= 0:
+        end = near_count[place]
+    while index < end:
+        pair = family[index]
+        index += stride
+        if pair >= 0:
+            item = pair_item[pair]
+            limit = pair_limit(
+                item, pair_environment[pair], bound, shape_body, contact_offset, margin, motion, least_margin
+            )
+            apart = bool(False)
+            if place < 0:
+                apart = pair_apart(
+                    item, bound, shape_body, shape_center, shape_half, local_pose, body_pose, limit
+                )
+            count = int(0)
+            if not apart:
+                count = collide_convex_pair(
+                    pair,
+                    item,
+                    limit,
+                    slot_start,
+                    shape_body,
+                    shape_size,
+                    local_pose,
+                    body_pose,
+                    shape_type,
+                    shape_radius,
+                    shape_vertices,
+                    shape_faces,
+                    hull_vertex,
+                    face_range,
+                    face_normal,
+                    face_vertex,
+                    anchor_out,
+                    normal_out,
+                    separation_out,
+                    feature_out,
+                )
+            count_out[pair] = count

@@ -145,6 +145,42 @@ def spheres_apart(a: wp.vec4, b: wp.vec4) -> bool:
 
 
 @wp.func
+def boxes_apart(
+    f: int,
+    o: int,
+    local_f: wp.transform,
+    local_o: wp.transform,
+    shape_body: wp.array[wp.int32],
+    shape_center: wp.array[wp.vec3],
+    shape_half: wp.array[wp.vec3],
+    body_pose: wp.array[wp.transform],
+    limit: float,
+) -> bool:
+    """True where a side of one of the boxes about two shapes lies farther than ``limit`` from the other box.
+
+    The six axes of the sides [Gottschalk et al. 1996]; rounding is allowed for.
+    """
+    x_f = body_transform(shape_body[f], body_pose) * local_f
+    x_o = body_transform(shape_body[o], body_pose) * local_o
+    half_f = shape_half[f]
+    half_o = shape_half[o]
+    q_f = wp.transform_get_rotation(x_f)
+    c_f = wp.transform_point(x_f, shape_center[f])
+    c_o = wp.transform_point(x_o, shape_center[o])
+    t = wp.quat_rotate_inv(q_f, c_o - c_f)
+    r = wp.quat_to_matrix(wp.quat_inverse(q_f) * wp.transform_get_rotation(x_o))
+    most = float(-wp.inf)
+    for k in range(3):
+        reach_o = wp.abs(r[k, 0]) * half_o[0] + wp.abs(r[k, 1]) * half_o[1] + wp.abs(r[k, 2]) * half_o[2]
+        reach_f = wp.abs(r[0, k]) * half_f[0] + wp.abs(r[1, k]) * half_f[1] + wp.abs(r[2, k]) * half_f[2]
+        along_o = r[0, k] * t[0] + r[1, k] * t[1] + r[2, k] * t[2]
+        most = wp.max(most, wp.abs(t[k]) - half_f[k] - reach_o)
+        most = wp.max(most, wp.abs(along_o) - half_o[k] - reach_f)
+    size = wp.length(c_f) + wp.length(c_o) + wp.length(half_f) + wp.length(half_o)
+    return most >= limit + 2.0 * ROUNDING * size
+
+
+@wp.func
 def plane_apart(plane: wp.vec4, b: wp.vec4) -> bool:
     """True where the bound of a plane and that of a shape cannot hold a contact."""
     return plane[0] * b[0] + plane[1] * b[1] + plane[2] * b[2] - plane[3] >= b[3]

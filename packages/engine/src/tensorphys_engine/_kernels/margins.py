@@ -11,18 +11,25 @@ def motion_margin(
     environment_link: wp.array[wp.int32],
     link_radius: wp.array[wp.float32],
     link_velocity: wp.array[wp.spatial_vector],
+    link_pose: wp.array[wp.transform],
+    link_com: wp.array[wp.vec3],
     gravity: wp.array[wp.vec3],
     time_step: wp.array[wp.float32],
+    # outputs
     margin_out: wp.array[wp.float32],
+    least_out: wp.array[wp.float32],
+    motion_out: wp.array[wp.spatial_vector],
 ):
     """Sum of the two longest ways that points of two bodies can cover in a step.
 
     One thread an environment. A body without shapes has a radius below 0 and is left out. Shapes of large environments
-    have margins of their own, see `reaching_offsets`.
+    have margins of their own, see `reaching_offsets`. Bodies move in the step as their velocities say: the point that is
+    at the origin of the environment, and the turn.
     """
     e = wp.tid()
     if large[e] == 1:
         margin_out[e] = 0.0
+        least_out[e] = 0.0
         return
     h = time_step[0]
     longest = float(0.0)
@@ -34,4 +41,8 @@ def motion_margin(
             speed = wp.length(wp.spatial_top(v)) + radius * wp.length(wp.spatial_bottom(v))
             second = wp.max(second, wp.min(speed, longest))
             longest = wp.max(longest, speed)
-    margin_out[e] = h * (longest + second) + h * h * wp.length(gravity[e])
+            turn = h * wp.spatial_bottom(v)
+            way = h * wp.spatial_top(v) - wp.cross(turn, wp.transform_point(link_pose[link], link_com[link]))
+            motion_out[link] = wp.spatial_vector(way, turn)
+    least_out[e] = h * h * wp.length(gravity[e])
+    margin_out[e] = h * (longest + second) + least_out[e]
