@@ -148,3 +148,22 @@ def test_a_write_after_growth_forgets_the_impulses_of_the_solver_that_is_there_n
     simulation.state.fresh.fill_(1)
     simulation.refresh()
     assert not counts.numpy().any()
+
+
+def test_a_graph_of_the_user_is_recorded_anew_after_growth(device: str) -> None:
+    """Steps in a graph of somebody else never look: what overflowed is seen at the next look, and then fits."""
+    simulation = run(small(device, strict=False), 60)
+    with wp.ScopedCapture(device=device) as capture:
+        simulation.step(DT)
+    wp.capture_launch(capture.graph)
+    assert simulation.contacts.overflow.numpy().any()
+    before = simulation.contacts
+    simulation.check_contacts()
+    assert simulation.contacts is not before
+    simulation.step(DT)
+    with wp.ScopedCapture(device=device) as capture:
+        simulation.step(DT)
+    for _ in range(30):
+        wp.capture_launch(capture.graph)
+    assert not simulation.contacts.overflow.numpy().any()
+    assert int(simulation.contacts.count.numpy().min()) >= 6

@@ -143,6 +143,13 @@ class Ours:
 
         return int((self.simulation.contacts.overflow.numpy() != 0).sum())
 
+    def has_grown(self) -> bool:
+        """Look after the contacts, as a user's access does; whether their buffers grew, so that a graph is recorded anew."""
+
+        before = self.simulation.contacts
+        self.simulation.check_contacts()
+        return self.simulation.contacts is not before
+
     def about(self) -> dict[str, Any]:
         """What can be told of this library alone."""
         sim = self.simulation

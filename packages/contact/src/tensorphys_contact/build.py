@@ -221,7 +221,7 @@ def build_model(
         contact_offset=put(offsets_of("contact_offset", contact_offset, count), wp.float32),
         rest_offset=put(offsets_of("rest_offset", rest_offset, count), wp.float32),
         no_margin=wp.zeros(environment_count, dtype=wp.float32, device=warp_device),
-        no_motion=wp.zeros(0, dtype=wp.spatial_vector, device=warp_device),
+        no_motion=put(np.zeros((0, 6), np.float32), wp.spatial_vector),
         search=(
             make_broad_phase(
                 pairs,

@@ -43,6 +43,11 @@ class MotionMargins:
             wp.zeros(environments, dtype=wp.float32, device=self._device),
         )
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """Arguments of :func:`tensorphys_contact.collide`."""
+        return {"margin": self.margin, "motion": self.motion}
+
     def kernels(self) -> list[Any]:
         """Kernels of a step, for compiling them side by side before the first one."""
         return [margins.motion_margin, *([offsets.reaching_offsets] if self.has_large else [])]

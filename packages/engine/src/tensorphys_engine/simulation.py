@@ -419,9 +419,8 @@ class Simulation(Interventions):
         compaction = 2 if self.contact_model.chunk_pair is None else 4
         if self.device.is_cpu and continuous is None and self.contact_model.chunk_pair is None:
             compaction = 1
-        families = self.contact_model.family_pairs
-        collide = 1 + len(families) + compaction + int(self._margins.has_large)
-        collide += len(self.contact_model.filtered)
+        families = len(self.contact_model.family_pairs) + len(self.contact_model.filtered)
+        collide = 1 + families + compaction + int(self._margins.has_large)
         # A search bounds, counts, clears, writes and assigns, the latter once more a family; its sort and scans come on top.
         if self.contact_model.search is not None:
             collide += 5 + len(self.contact_model.family_pairs)
@@ -451,14 +450,8 @@ class Simulation(Interventions):
     def _launch_range(self, environments: tensorphys_contact.EnvironmentRange) -> None:
         first, end = environments.first, environments.end
         self._margins.launch(self.solver.time_step, first, end)
-        tensorphys_contact.collide_range(
-            self.contact_model,
-            environments,
-            self.raw_state.link_pose,
-            self.contacts,
-            margin=self._margins.margin,
-            motion=self._margins.motion,
-        )
+        pose, given = self.raw_state.link_pose, self._margins.given
+        tensorphys_contact.collide_range(self.contact_model, environments, pose, self.contacts, **given)
         self.solver.step_range(first, end)
 
     def _has_overflow(self) -> bool:
