@@ -38,8 +38,9 @@ class MotionMargins:
         self._device = built.model.device
         environments = built.model.environment_count
         self.margin = wp.zeros(environments, dtype=wp.float32, device=self._device)
+        spatial: Any = wp.spatial_vector
         self.motion = (
-            wp.zeros(max(built.model.link_count, 1), dtype=wp.spatial_vector, device=self._device),
+            wp.zeros(max(built.model.link_count, 1), dtype=spatial, device=self._device),
             wp.zeros(environments, dtype=wp.float32, device=self._device),
         )
 

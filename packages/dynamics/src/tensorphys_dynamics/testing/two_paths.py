@@ -71,8 +71,9 @@ def differences_of_single_steps(
         for solver in (generic, other):
             solver.control.link_force.assign(wrench[0])
             solver.control.link_torque.assign(wrench[1] * 0.1)
-            if solver.contacts is not None:
-                solver.contacts.collide(solver.state.link_pose)
+            contacts: Any = solver.contacts
+            if contacts is not None:
+                contacts.collide(solver.state.link_pose)
             solver.step()
         result.append(difference(generic, other))
         if loads is not None:
