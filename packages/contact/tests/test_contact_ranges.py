@@ -94,3 +94,34 @@ def test_pairs_of_ranges_are_those_of_the_model(device: str, bounds: list[int]) 
         if not model.device.is_cpu:  # a GPU takes the same pair of all environments side by side
             parts, given = np.sort(parts), np.sort(given)
         np.testing.assert_array_equal(parts, given)
+
+
+def test_too_few_slots_keep_the_deepest_of_each_environment(device: str) -> None:
+    """Environments lend each other slots on a CPU; those that overflow must not disturb the others."""
+    model, pose = heaps(40, device)
+    whole, few = tc.create_contacts(model), tc.create_contacts(model, capacity=np.full(40, 5))
+    for _ in range(2):  # counts of the first call are left behind
+        tc.collide(model, pose, whole)
+        tc.collide(model, pose, few)
+    counts = whole.count.numpy()
+    assert counts.min() <= 5 < counts.max()
+    np.testing.assert_array_equal(few.count.numpy(), np.minimum(counts, 5))
+    np.testing.assert_array_equal(few.overflow.numpy(), counts > 5)
+    np.testing.assert_array_equal(few.required.numpy(), counts)
+    names = ("key", "shape0", "shape1", "separation", "anchor0", "anchor1", "normal", "static_friction")
+    for e, count in enumerate(counts):
+        start, kept = whole.slot_start.numpy()[e], few.slot_start.numpy()[e]
+        deepest = np.sort(np.argsort(whole.separation.numpy()[start : start + count], kind="stable")[:5])
+        for name in names:
+            expected = getattr(whole, name).numpy()[start + deepest]
+            np.testing.assert_array_equal(getattr(few, name).numpy()[kept : kept + len(deepest)], expected)
+
+
+def test_launches_are_counted(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, pose = heaps(3, device)
+    contacts = tc.create_contacts(model)
+    launched = []
+    launch = wp.launch
+    monkeypatch.setattr(wp, "launch", lambda *given, **named: (launched.append(1), launch(*given, **named)))
+    tc.collide(model, pose, contacts)
+    assert len(launched) == tc.collide_launch_count(model)

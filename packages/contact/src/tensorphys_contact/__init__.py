@@ -32,7 +32,7 @@ from .overflow import Shortage, find_shortages, settle_overflow
 from .overlap_marks import MeshQuery, create_mesh_query, is_closed, mark_overlaps
 from .pair_search import BroadPhase, PairSearch
 from .pairs import candidate_pairs, replicate_pairs
-from .pipeline import collide, collide_kernels
+from .pipeline import collide, collide_kernels, collide_launch_count
 from .point_obstacles import PointObstacles
 from .point_sets import (
     PointContacts,
@@ -119,6 +119,7 @@ __all__ = [
     "closest_points",
     "collide",
     "collide_kernels",
+    "collide_launch_count",
     "collide_points",
     "collide_range",
     "cook_height_field",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import warp as wp
 
 from .errors import PairError
-from .shapes import Families, PairFamily, ShapeType
+from .shapes import SIMPLE_FAMILIES, Families, PairFamily, ShapeType
 
 if TYPE_CHECKING:
     from .pair_search import PairSearch
@@ -24,6 +24,8 @@ class PairLayout:
     environment: npt.NDArray[np.int32]
     pair_start: npt.NDArray[np.int32]
     item: npt.NDArray[np.int32]
+    family: npt.NDArray[np.uint8]
+    spare: tuple[int, int]
     slot_start: npt.NDArray[np.int32]
     family_pairs: dict[PairFamily, npt.NDArray[np.int32]]
     unsupported: npt.NDArray[np.int32]
@@ -56,8 +58,8 @@ def lay_out_pairs(
     """Check the pairs, drop those without a narrow phase, and sort the rest into kernels.
 
     Args:
-        by_type: Whether pairs of one kernel are sorted by their types first, so that the threads of a warp run alike;
-            else they stay in order, so that one thread reads memory in order.
+        by_type: For threads that run side by side: pairs of one kernel are sorted by their types first, so that the
+            threads of a warp run alike; else they stay in order, so that one thread reads memory in order.
     """
     wanted = np.sort(np.asarray(pairs, dtype=np.int32).reshape(-1, 2), axis=1)
     home = _check_pairs(wanted, body, environment)
@@ -90,6 +92,10 @@ def lay_out_pairs(
         shapes=wanted,
         environment=home,
         pair_start=pair_start,
+        family=family_of[code].astype(np.uint8),
+        spare=(-1, -1)
+        if by_type
+        else spare_places(pair_start, slot_start, family_of[code], 0, environment_count),
         item=_items(wanted, kind, environment, home, radius),
         slot_start=slot_start.astype(np.int32),
         family_pairs=family_pairs,
@@ -101,6 +107,32 @@ def lay_out_pairs(
         sampled_shapes=_sampled_shapes(wanted, kind),
         sampled_room=int(size_of[code[family_of[code] == PairFamily.SAMPLED]].max(initial=0)),
     )
+
+
+def spare_places(
+    pair_start: npt.NDArray[np.int32],
+    slot_start: npt.NDArray[np.int32],
+    family: npt.NDArray[np.uint8],
+    first: int,
+    end: int,
+) -> tuple[int, int]:
+    """Slots that some environments lend to each other where their threads run one after another.
+
+    Args:
+        pair_start, slot_start, family: See :class:`~tensorphys_contact.Model`.
+        first, end: First environment, and the one behind the last.
+
+    Returns:
+        First slot of the largest manifold of simple shapes, and first slot of the environment of most pairs, which has
+        room for a list of the pairs of each.
+    """
+    pairs = slice(pair_start[first], pair_start[end])
+    simple = family[pairs] <= max(SIMPLE_FAMILIES)
+    if not simple.any():
+        return -1, -1
+    sizes = np.diff(slot_start)[pairs] * simple
+    most = first + int(np.argmax(np.diff(pair_start[first : end + 1])))
+    return int(slot_start[pair_start[first] + np.argmax(sizes)]), int(slot_start[pair_start[most]])
 
 
 def _sampled_shapes(pairs: npt.NDArray[np.int32], kind: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
@@ -147,6 +179,8 @@ def lay_out_search(
         environment=np.zeros(capacity, dtype=np.int32),
         pair_start=pair_start,
         item=np.zeros((capacity, 4), dtype=np.int32),
+        family=np.zeros(0, dtype=np.uint8),
+        spare=(-1, -1),
         slot_start=(np.arange(capacity + 1) * size).astype(np.int32),
         family_pairs={
             family: none[:few] if family == PairFamily.SAMPLED else none
@@ -239,6 +273,8 @@ def put_layout(layout: PairLayout, put: Any) -> dict[str, Any]:
         "pair_environment": put(layout.environment, wp.int32),
         "pair_key": put(layout.key, wp.int32),
         "pair_item": put(layout.item, wp.vec4i),
+        "spare": layout.spare,
+        "pair_family": put(layout.family, wp.uint8),
         "slot_start": put(layout.slot_start, wp.int32),
         "family_pairs": {k: put(v, wp.int32) for k, v in layout.family_pairs.items()},
         "unsupported_pairs": layout.unsupported,

@@ -183,6 +183,9 @@ def build_model(
         )
     local_pose = local_poses(kind, pose, environment, environment_count, environment_origin)
     shared = np.flatnonzero(environment < 0)
+    row_environment = np.append(
+        np.maximum(environment, 0), np.repeat(np.arange(environment_count), len(shared))
+    )
     table = material_rows(materials, material)
     warp_device = wp.get_device(device)
 
@@ -211,10 +214,11 @@ def build_model(
         face_vertex=put(pool.face_vertex, wp.int32),
         local_pose=put(local_pose.astype(np.float32), wp.transform),
         row_shape=put(np.append(np.arange(count), np.tile(shared, environment_count)), wp.int32),
-        row_environment=put(
-            np.append(np.maximum(environment, 0), np.repeat(np.arange(environment_count), len(shared))),
-            wp.int32,
+        row_environment=put(row_environment, wp.int32),
+        environment_row_start=put(
+            np.append(0, np.cumsum(np.bincount(row_environment, minlength=environment_count))), wp.int32
         ),
+        environment_rows=put(np.argsort(row_environment, kind="stable"), wp.int32),
         **{name: put(table[name], wp.float32) for name in _MATERIAL_NUMBERS},
         has_patches=any(table[name].any() for name in PATCH_FIELDS),
         **{name: put(table[name].astype(np.int32), wp.int32) for name in _MATERIAL_CODES},

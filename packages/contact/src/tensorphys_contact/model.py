@@ -90,6 +90,7 @@ class Model:
             frame; behind the S shapes one row for each environment and shared shape.
         row_shape, row_environment: int32, shape and environment of each of these rows (an
             environment of 0 where a row of a shared shape is not used itself).
+        environment_row_start, environment_rows: int32 [E + 1] and [rows], the rows of each environment.
         static_friction, dynamic_friction, restitution: float [S], may be changed
             between steps.
         friction_combine, restitution_combine, damping_combine: int32 [S], likewise.
@@ -103,6 +104,8 @@ class Model:
         pair_environment: int32 [P].
         pair_item: vec4i [P], frame shape, other shape, and their rows of
             ``local_pose``; the narrow phase works in the frame shape.
+        pair_family: uint8 [P], :class:`~tensorphys_contact.shapes.PairFamily`; empty where pairs are searched.
+        spare: Where threads that run one after another keep what they need no longer, see ``spare_places``.
         slot_start: int32 [P + 1], manifold slots of each pair.
         family_pairs: the pairs of each kernel, int32.
         unsupported_pairs: int32 NumPy array [K, 2], flat shape pairs that were asked
@@ -145,6 +148,8 @@ class Model:
     local_pose: wp.array[wp.transform]
     row_shape: wp.array[wp.int32]
     row_environment: wp.array[wp.int32]
+    environment_row_start: wp.array[wp.int32]
+    environment_rows: wp.array[wp.int32]
     static_friction: wp.array[wp.float32]
     dynamic_friction: wp.array[wp.float32]
     restitution: wp.array[wp.float32]
@@ -165,6 +170,8 @@ class Model:
     pair_shape1: wp.array[wp.int32]
     pair_environment: wp.array[wp.int32]
     pair_item: wp.array[wp.vec4i]
+    pair_family: wp.array[wp.uint8]
+    spare: tuple[int, int]
     slot_start: wp.array[wp.int32]
     family_pairs: dict[PairFamily, wp.array[wp.int32]]
     unsupported_pairs: npt.NDArray[np.int32]

@@ -7,13 +7,24 @@ from typing import Any, Final
 
 import warp as wp
 
-from ._kernels import box_box, compaction, convex, gather, mesh, near, plane, rounded, rounded_box
+from ._kernels import (
+    box_box,
+    compaction,
+    convex,
+    environments,
+    gather,
+    mesh,
+    near,
+    plane,
+    rounded,
+    rounded_box,
+)
 from .contacts import Contacts, Manifolds
 from .errors import ArrayError
 from .model import Model
 from .pair_search import find_pairs
 from .sampled_pairs import collide_sampled
-from .shapes import PairFamily
+from .shapes import SIMPLE_FAMILIES, PairFamily
 from .swept import SweptPairs, fit_swept, sweep_pairs
 
 _CONVEX_ARRAYS: Final = (
@@ -28,13 +39,9 @@ _CONVEX_ARRAYS: Final = (
 )
 _BOXES: Final = ("shape_center", "shape_half")
 _FAMILIES: Final[dict[PairFamily, tuple[ModuleType, str, tuple[str, ...]]]] = {
-    PairFamily.PLANE: (
-        plane,
-        "collide_planes",
-        ("shape_type", "shape_radius", "shape_vertices", "hull_vertex"),
-    ),
-    PairFamily.ROUND: (rounded, "collide_rounded", ("shape_type",)),
-    PairFamily.ROUND_BOX: (rounded_box, "collide_rounded_boxes", ("shape_type", "shape_radius")),
+    PairFamily.PLANE: (plane, "collide_planes", ()),
+    PairFamily.ROUND: (rounded, "collide_rounded", ()),
+    PairFamily.ROUND_BOX: (rounded_box, "collide_rounded_boxes", ()),
     PairFamily.BOX_BOX: (box_box, "collide_boxes", _BOXES),
     PairFamily.CONVEX: (convex, "collide_convex", (*_BOXES, *_CONVEX_ARRAYS)),
     PairFamily.MESH: (
@@ -43,7 +50,7 @@ _FAMILIES: Final[dict[PairFamily, tuple[ModuleType, str, tuple[str, ...]]]] = {
         (*_CONVEX_ARRAYS, "shape_mesh", "shape_fold", "triangle_fold", "triangle_neighbour"),
     ),
 }
-"""Module and kernel of each family, and the arrays of the model that it alone reads."""
+"""Module and kernel of each family, and the arrays of the model that it alone reads, beside ``World`` for simple shapes."""
 
 
 def _family_kernel(family: PairFamily) -> Any:
@@ -72,7 +79,8 @@ def collide(
     Launches one kernel for the bounds, one for each family of shape pairs that the model
     has (two for those with signed distance fields or sets of spheres, four on a GPU; two for many pairs of boxes or of
     convex shapes on a GPU), and two for the compaction (four where an environment has more than 512 pairs); a
-    model that searches its pairs adds five and a sort. It allocates nothing and never waits, so it can be captured. Results
+    model that searches its pairs adds five and a sort. On a CPU the pairs of spheres and capsules, and of planes and
+    boxes with them, and the compaction are one kernel where no environment is that large. It allocates nothing and never waits, so it can be captured. Results
     do not depend on the order of threads.
 
     Args:
@@ -93,7 +101,9 @@ def collide(
     _check(model, body_pose, contacts, margin)
     extra = model.no_margin if margin is None else margin
     manifolds = contacts.manifolds
-    bound_rows(model, manifolds, extra, body_pose, 0, len(model.row_shape))
+    at_once = swept is None and whole_environments(model)
+    if not (at_once and is_simple(model)):
+        bound_rows(model, manifolds, extra, body_pose, 0, len(model.row_shape))
     if model.filtered:
         manifolds.near_count.zero_()
     if model.search is not None:
@@ -101,21 +111,62 @@ def collide(
     for family, members in model.family_pairs.items():
         if family == PairFamily.SAMPLED and model.sampled is not None:
             collide_sampled(model, model.sampled, members, manifolds, extra, body_pose)
-            continue
-        collide_family(model, manifolds, family, members, extra, body_pose, motion)
+        elif not (at_once and family in SIMPLE_FAMILIES):
+            collide_family(model, manifolds, family, members, extra, body_pose, motion)
+    if at_once:
+        collide_environments(model, contacts, 0, model.environment_count, extra, body_pose, model.spare)
+        return
     if swept is not None:
         sweep_pairs(model, swept, body_pose, contacts)
-    _write(model, contacts, at_once=swept is None and not model.device.is_cuda and model.chunk_pair is None)
+    _assign_targets(model, contacts)
+    wp.launch(
+        compaction.write_contacts,
+        dim=model.pair_count,
+        inputs=_write_inputs(model, contacts),
+        outputs=[_filled(compaction.Slots, contacts)],
+        device=model.device,
+    )
     if swept is not None:
         fit_swept(model, swept, body_pose, contacts)
 
 
+def whole_environments(model: Model) -> bool:
+    """Whether one thread collides the simple pairs of an environment and writes all of its contacts: on CPUs."""
+    return bool(model.device.is_cpu) and model.chunk_pair is None and model.search is None
+
+
+def is_simple(model: Model) -> bool:
+    """Whether all pairs are of simple shapes."""
+    return set(SIMPLE_FAMILIES).issuperset(model.family_pairs)
+
+
 def collide_kernels(model: Model) -> list[Any]:
-    """Kernels that :func:`collide` launches for a model, for compiling them side by side before the first call."""
-    families = [_family_kernel(family) for family in model.family_pairs if family in _FAMILIES]
+    """Kernels that :func:`collide` launches for a model without swept pairs, for compiling them side by side before the
+    first call; those of samples and of the search for pairs are left out.
+    """
+    whole = whole_environments(model)
+    own = [f for f in model.family_pairs if f in _FAMILIES and not (whole and f in SIMPLE_FAMILIES)]
+    kernels = [_family_kernel(family) for family in own]
     if model.filtered:
-        families.append(near.gather_near)
-    return [gather.bound_shapes, compaction.write_contacts, *families]
+        kernels.append(near.gather_near)
+    if not (whole and is_simple(model)):
+        kernels.append(gather.bound_shapes)
+    return [environments.collide_environments if whole else compaction.write_contacts, *kernels]
+
+
+def collide_launch_count(model: Model, *, swept: bool = False) -> int:
+    """Number of kernels that :func:`collide` launches for a model of given pairs without samples, but those for swept
+    pairs; a search for pairs comes on top.
+
+    Args:
+        model: Shapes and pairs.
+        swept: Whether it is called with swept pairs.
+    """
+    families = len(model.family_pairs) + len(model.filtered)
+    if not swept and whole_environments(model):
+        others = families - len([family for family in model.family_pairs if family in SIMPLE_FAMILIES])
+        return 1 + others + (not is_simple(model))
+    return 1 + families + (2 if model.chunk_pair is None else 4)
 
 
 def bound_rows(
@@ -157,6 +208,15 @@ def collide_family(
     motion: tuple[wp.array, wp.array] | None = None,
 ) -> None:
     """Fill the manifolds of some pairs of one family, which is none of samples."""
+    if family in SIMPLE_FAMILIES:
+        wp.launch(
+            _family_kernel(family),
+            dim=len(members),
+            inputs=[members, manifolds.bound, _world(model, extra, body_pose)],
+            outputs=[_filled(gather.Points, manifolds)],
+            device=model.device,
+        )
+        return
     moved = (model.no_motion, model.no_margin) if motion is None else motion
     names = _FAMILIES[family][2]
     walk: list[Any] = []
@@ -219,41 +279,60 @@ def gather_near(
     )
 
 
-def write_range(model: Model, contacts: Contacts, first: int, end: int) -> None:
-    """From manifolds to contacts for environments from one to the one before another, of few pairs each."""
+def collide_environments(
+    model: Model,
+    contacts: Contacts,
+    first: int,
+    end: int,
+    extra: wp.array,
+    body_pose: wp.array,
+    spare: tuple[int, int],
+) -> None:
+    """Collide the simple pairs of environments from one to the one before another, of few pairs each, and write all of
+    their contacts. Where there are no other pairs, shapes are bounded, too.
+    """
     totals = (contacts.count, contacts.required, contacts.overflow)
+    pairs, points, surfaces = _write_inputs(model, contacts)
     wp.launch(
-        compaction.write_environments,
+        environments.collide_environments,
         dim=end - first,
         inputs=[
-            model.pair_start[first : end + 1],
-            contacts.slot_start[first : end + 1],
-            *_write_inputs(model, contacts),
+            first,
+            *spare,
+            part(model.environment_row_start, first, end + 1),
+            model.environment_rows if is_simple(model) else None,
+            part(model.pair_start, first, end + 1),
+            part(contacts.slot_start, first, end + 1),
+            model.pair_family,
+            _world(model, extra, body_pose),
+            pairs,
+            surfaces,
         ],
-        outputs=[_filled(compaction.Slots, contacts), *(total[first:end] for total in totals)],
+        outputs=[
+            contacts.manifolds.bound,
+            points,
+            _filled(compaction.Slots, contacts),
+            *(part(total, first, end) for total in totals),
+        ],
         device=model.device,
     )
 
 
-def _write(model: Model, contacts: Contacts, *, at_once: bool) -> None:
-    """From manifolds to contacts; ``at_once`` without targets of their points, which swept pairs need."""
-    if at_once:
-        write_range(model, contacts, 0, model.environment_count)
-        return
-    _assign_targets(model, contacts)
-    wp.launch(
-        compaction.write_contacts,
-        dim=model.pair_count,
-        inputs=_write_inputs(model, contacts),
-        outputs=[_filled(compaction.Slots, contacts)],
-        device=model.device,
-    )
+def _world(model: Model, extra: wp.array, body_pose: wp.array) -> Any:
+    """What kernels of simple shapes read."""
+    struct: Any = gather.World
+    world = struct()
+    for name in struct.vars:
+        if name not in ("margin", "body_pose"):
+            setattr(world, name, getattr(model, name))
+    world.margin, world.body_pose = extra, body_pose
+    return world
 
 
 def _write_inputs(model: Model, contacts: Contacts) -> list[Any]:
     return [
         _filled(compaction.Pairs, model),
-        _filled(compaction.Points, contacts.manifolds),
+        _filled(gather.Points, contacts.manifolds),
         _filled(compaction.Surfaces, model),
     ]
 

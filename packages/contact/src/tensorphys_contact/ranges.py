@@ -8,10 +8,11 @@ import itertools
 import numpy as np
 import warp as wp
 
+from ._layout import spare_places
 from .contacts import Contacts
 from .model import Model
-from .pipeline import bound_rows, collide_family, write_range
-from .shapes import PairFamily
+from .pipeline import bound_rows, collide_environments, collide_family, is_simple
+from .shapes import SIMPLE_FAMILIES, PairFamily
 
 # Runs of rows of one range: the shapes of its environments, and those that it has of shared shapes.
 _MOST_RUNS = 8
@@ -25,12 +26,14 @@ class EnvironmentRange:
         first, end: First environment, and the one behind the last.
         rows: First and end of each run of rows of ``local_pose``.
         families: Pairs of each kernel.
+        spare: As in the model, of these environments.
     """
 
     first: int
     end: int
     rows: tuple[tuple[int, int], ...]
     families: dict[PairFamily, wp.array]
+    spare: tuple[int, int]
 
 
 def split_environments(model: Model, bounds: list[int]) -> list[EnvironmentRange] | None:
@@ -47,6 +50,7 @@ def split_environments(model: Model, bounds: list[int]) -> list[EnvironmentRange
     if model.search is not None or model.chunk_pair is not None or PairFamily.SAMPLED in model.family_pairs:
         return None
     row_environment, pair_environment = model.row_environment.numpy(), model.pair_environment.numpy()
+    layout = (model.pair_start.numpy(), model.slot_start.numpy(), model.pair_family.numpy())
     result = []
     for first, end in itertools.pairwise(bounds):
         held = np.flatnonzero((row_environment >= first) & (row_environment < end))
@@ -65,6 +69,7 @@ def split_environments(model: Model, bounds: list[int]) -> list[EnvironmentRange
                 end,
                 tuple((int(run[0]), int(run[-1]) + 1) for run in runs),
                 families,
+                spare_places(*layout, first, end) if model.device.is_cpu else (-1, -1),
             )
         )
     return result
@@ -91,8 +96,11 @@ def collide_range(
         margin, motion: As for :func:`collide`, of all environments.
     """
     extra = model.no_margin if margin is None else margin
-    for first, end in environments.rows:
+    for first, end in () if is_simple(model) else environments.rows:
         bound_rows(model, contacts.manifolds, extra, body_pose, first, end)
     for family, members in environments.families.items():
-        collide_family(model, contacts.manifolds, family, members, extra, body_pose, motion)
-    write_range(model, contacts, environments.first, environments.end)
+        if family not in SIMPLE_FAMILIES:
+            collide_family(model, contacts.manifolds, family, members, extra, body_pose, motion)
+    collide_environments(
+        model, contacts, environments.first, environments.end, extra, body_pose, environments.spare
+    )

@@ -56,7 +56,7 @@ class CombineMode(enum.IntEnum):
 
 
 class PairFamily(enum.IntEnum):
-    """Pairs that share a kernel."""
+    """Pairs that share a kernel; those of simple shapes come first."""
 
     PLANE = 0
     ROUND = 1
@@ -126,6 +126,10 @@ def pair_families(
         elif high == ShapeType.SPHERES and sphere_limit is not None:
             result[low, high] = family, sphere_limit
     return result
+
+
+SIMPLE_FAMILIES: Final = (PairFamily.PLANE, PairFamily.ROUND, PairFamily.ROUND_BOX)
+"""Families whose pairs a CPU collides environment by environment, in one kernel."""
 
 
 def pair_is_supported(type0: int, type1: int) -> bool:

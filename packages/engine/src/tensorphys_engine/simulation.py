@@ -414,13 +414,8 @@ class Simulation(Interventions):
         self._constant_loads.end_step()
         if continuous is not None:
             continuous.hold(self.contacts)
-        # The bounds, the start of the step, each kernel family, and two kernels of compaction, four where environments are large,
-        # one on a CPU.
-        compaction = 2 if self.contact_model.chunk_pair is None else 4
-        if self.device.is_cpu and continuous is None and self.contact_model.chunk_pair is None:
-            compaction = 1
-        families = len(self.contact_model.family_pairs) + len(self.contact_model.filtered)
-        collide = 1 + families + compaction + int(self._margins.has_large)
+        collide = tensorphys_contact.collide_launch_count(self.contact_model, swept=continuous is not None)
+        collide += int(self._margins.has_large)
         # A search bounds, counts, clears, writes and assigns, the latter once more a family; its sort and scans come on top.
         if self.contact_model.search is not None:
             collide += 5 + len(self.contact_model.family_pairs)

@@ -5,6 +5,8 @@ No atomics: the order is (environment, pair, feature) however threads run.
 
 import warp as wp
 
+from .gather import Points
+
 wp.set_module_options({"enable_backward": False})
 
 
@@ -313,18 +315,6 @@ class Pairs:
 
 
 @wp.struct
-class Points:
-    """Manifolds, see ``Manifolds``."""
-
-    count: wp.array[wp.int32]
-    anchor: wp.array[wp.vec3]
-    normal: wp.array[wp.vec3]
-    separation: wp.array[wp.float32]
-    feature: wp.array[wp.int32]
-    target: wp.array[wp.int32]
-
-
-@wp.struct
 class Slots:
     """Columns of contacts, see ``Contacts``."""
 
@@ -350,10 +340,18 @@ class Slots:
 
 
 @wp.func(inline=True)
-def put_contact(out: int, slot: int, pair: int, pairs: Pairs, points: Points, m: Material, slots_out: Slots):
+def put_contact(
+    out: int,
+    slot: int,
+    s0: int,
+    s1: int,
+    key: int,
+    pairs: Pairs,
+    points: Points,
+    m: Material,
+    slots_out: Slots,
+):
     """Write one contact."""
-    s0 = pairs.pair_shape0[pair]
-    s1 = pairs.pair_shape1[pair]
     slots_out.shape0[out] = s0
     slots_out.shape1[out] = s1
     slots_out.body0[out] = pairs.shape_body[s0]
@@ -363,7 +361,7 @@ def put_contact(out: int, slot: int, pair: int, pairs: Pairs, points: Points, m:
     slots_out.normal[out] = points.normal[slot]
     slots_out.separation[out] = points.separation[slot]
     slots_out.rest_distance[out] = pairs.rest_offset[s0] + pairs.rest_offset[s1]
-    slots_out.key[out] = (wp.int64(pairs.pair_key[pair]) << wp.int64(32)) | wp.int64(points.feature[slot])
+    slots_out.key[out] = (wp.int64(key) << wp.int64(32)) | wp.int64(points.feature[slot])
     slots_out.static_friction[out] = m.static_friction
     slots_out.dynamic_friction[out] = m.dynamic_friction
     slots_out.restitution[out] = m.restitution
@@ -378,18 +376,27 @@ def put_contact(out: int, slot: int, pair: int, pairs: Pairs, points: Points, m:
 
 @wp.func(inline=True)
 def put_pair(
-    pair: int, count: int, first: int, pairs: Pairs, points: Points, surfaces: Surfaces, slots_out: Slots
+    s0: int,
+    s1: int,
+    key: int,
+    count: int,
+    start: int,
+    first: int,
+    pairs: Pairs,
+    points: Points,
+    surfaces: Surfaces,
+    slots_out: Slots,
 ):
-    """Write the contacts of a pair, one after another from ``first`` on, or at their targets where that is −1."""
+    """Write the contacts of two shapes from the slots at ``start``, one after another from ``first`` on, or at their targets
+    where that is −1."""
     patches = slots_out.patch_radius.shape[0] > 0
-    m = combine_materials(surfaces, pairs.pair_shape0[pair], pairs.pair_shape1[pair], patches)
-    start = pairs.slot_start[pair]
+    m = combine_materials(surfaces, s0, s1, patches)
     for k in range(count):
         out = first + k
         if first < 0:
             out = points.target[start + k]
         if out >= 0:
-            put_contact(out, start + k, pair, pairs, points, m, slots_out)
+            put_contact(out, start + k, s0, s1, key, pairs, points, m, slots_out)
 
 
 @wp.kernel
@@ -404,52 +411,15 @@ def write_contacts(
     pair = wp.tid()
     count = points.count[pair]
     if count > 0:
-        put_pair(pair, count, -1, pairs, points, surfaces, slots_out)
-
-
-@wp.kernel
-def write_environments(
-    pair_start: wp.array[wp.int32],
-    contact_start: wp.array[wp.int32],
-    pairs: Pairs,
-    points: Points,
-    surfaces: Surfaces,
-    # outputs
-    slots_out: Slots,
-    count_out: wp.array[wp.int32],
-    required_out: wp.array[wp.int32],
-    overflow_out: wp.array[wp.int32],
-):
-    """One thread an environment: :func:`scan_environments` and :func:`write_contacts` at once.
-
-    For CPUs, where what a second kernel reads again has left the caches by then. Targets are only written where the
-    slots do not suffice.
-    """
-    e = wp.tid()
-    first = pair_start[e]
-    last = pair_start[e + 1]
-    base = contact_start[e]
-    capacity = contact_start[e + 1] - base
-    total = int(0)
-    again = int(0)
-    while again < 2:
-        # A second time, at the targets of the deepest, where the slots did not suffice.
-        enough = int(1)
-        for pair in range(first, last):
-            count = points.count[pair]
-            if count > 0:
-                at = wp.where(again == 0, base + total, -1)
-                total += wp.where(again == 0, count, 0)
-                enough = wp.where(total > capacity, 0, 1)
-                if enough == 1 or again == 1:
-                    put_pair(pair, count, at, pairs, points, surfaces, slots_out)
-        again += 1
-        if enough == 1:
-            again = 2
-        elif again == 1:
-            overflow_out[e] = 1
-            select_deepest(
-                first, last, capacity, pairs.slot_start, points.count, points.separation, points.target, base
-            )
-    required_out[e] = wp.max(required_out[e], total)
-    count_out[e] = wp.min(total, capacity)
+        put_pair(
+            pairs.pair_shape0[pair],
+            pairs.pair_shape1[pair],
+            pairs.pair_key[pair],
+            count,
+            pairs.slot_start[pair],
+            -1,
+            pairs,
+            points,
+            surfaces,
+            slots_out,
+        )

@@ -8,6 +8,39 @@ wp.set_module_options({"enable_backward": False})
 ROUNDING = wp.constant(1.0e-6)
 
 
+@wp.struct
+class World:
+    """What pairs of simple shapes read: pairs, shapes and their poses, see ``Model``."""
+
+    pair_item: wp.array[wp.vec4i]
+    pair_environment: wp.array[wp.int32]
+    slot_start: wp.array[wp.int32]
+    row_shape: wp.array[wp.int32]
+    shape_type: wp.array[wp.int32]
+    shape_body: wp.array[wp.int32]
+    shape_size: wp.array[wp.vec3]
+    shape_center: wp.array[wp.vec3]
+    shape_radius: wp.array[wp.float32]
+    shape_vertices: wp.array[wp.vec2i]
+    hull_vertex: wp.array[wp.vec3]
+    local_pose: wp.array[wp.transform]
+    contact_offset: wp.array[wp.float32]
+    margin: wp.array[wp.float32]
+    body_pose: wp.array[wp.transform]
+
+
+@wp.struct
+class Points:
+    """Manifolds, see ``Manifolds``."""
+
+    count: wp.array[wp.int32]
+    anchor: wp.array[wp.vec3]
+    normal: wp.array[wp.vec3]
+    separation: wp.array[wp.float32]
+    feature: wp.array[wp.int32]
+    target: wp.array[wp.int32]
+
+
 @wp.func
 def body_transform(body: int, body_pose: wp.array[wp.transform]) -> wp.transform:
     """Pose of a body in its environment; identity for −1 (static)."""
@@ -137,6 +170,12 @@ def store_point(
 
 
 @wp.func
+def pair_limit(world: World, item: wp.vec4i, margin: float) -> float:
+    """Separation from which on the shapes of a pair do not touch."""
+    return world.contact_offset[item[0]] + world.contact_offset[item[1]] + margin
+
+
+@wp.func
 def spheres_apart(a: wp.vec4, b: wp.vec4) -> bool:
     """True where two bounds of :func:`bound_shapes` cannot hold a contact."""
     d = wp.vec3(a[0] - b[0], a[1] - b[1], a[2] - b[2])
@@ -186,6 +225,21 @@ def plane_apart(plane: wp.vec4, b: wp.vec4) -> bool:
     return plane[0] * b[0] + plane[1] * b[1] + plane[2] * b[2] - plane[3] >= b[3]
 
 
+@wp.func
+def shape_bound(x: wp.transform, kind: int, center: wp.vec3, radius: float, reach: float) -> wp.vec4:
+    """Bounding sphere (centre, radius) of a shape at a pose, ``reach`` larger; of a plane (normal, distance), likewise
+    moved outward. Rounding is allowed for.
+    """
+    if kind == 0:
+        n = wp.quat_rotate(wp.transform_get_rotation(x), wp.vec3(0.0, 0.0, 1.0))
+        p = wp.transform_get_translation(x)
+        slack = ROUNDING * (wp.abs(p[0]) + wp.abs(p[1]) + wp.abs(p[2]))
+        return wp.vec4(n[0], n[1], n[2], wp.dot(n, p) + reach + slack)
+    c = wp.transform_point(x, center)
+    slack = ROUNDING * (wp.abs(c[0]) + wp.abs(c[1]) + wp.abs(c[2]) + radius)
+    return wp.vec4(c[0], c[1], c[2], radius + reach + slack)
+
+
 @wp.kernel
 def bound_shapes(
     row_shape: wp.array[wp.int32],
@@ -201,10 +255,8 @@ def bound_shapes(
     # outputs
     bound_out: wp.array[wp.vec4],
 ):
-    """One thread a row of ``local_pose``: what the pairs test first, environment frame.
-
-    A bounding sphere (centre, radius) that holds the contact offset and half the margin;
-    for a plane (normal, distance), likewise moved outward. Rounding is allowed for.
+    """One thread a row of ``local_pose``: what the pairs test first, environment frame, with the contact offset and half
+    the margin.
     """
     row = wp.tid()
     shape = row_shape[row]
@@ -212,12 +264,4 @@ def bound_shapes(
     x = local_pose[row]
     if shape_body[shape] >= 0:
         x = body_pose[shape_body[shape]] * x
-    if shape_type[shape] == 0:
-        n = wp.quat_rotate(wp.transform_get_rotation(x), wp.vec3(0.0, 0.0, 1.0))
-        p = wp.transform_get_translation(x)
-        slack = ROUNDING * (wp.abs(p[0]) + wp.abs(p[1]) + wp.abs(p[2]))
-        bound_out[row] = wp.vec4(n[0], n[1], n[2], wp.dot(n, p) + reach + slack)
-    else:
-        c = wp.transform_point(x, shape_center[shape])
-        slack = ROUNDING * (wp.abs(c[0]) + wp.abs(c[1]) + wp.abs(c[2]) + shape_radius[shape])
-        bound_out[row] = wp.vec4(c[0], c[1], c[2], shape_radius[shape] + reach + slack)
+    bound_out[row] = shape_bound(x, shape_type[shape], shape_center[shape], shape_radius[shape], reach)

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-from .gather import pair_rotation, plane_apart, relative_pose, store_point
+from .gather import Points, World, pair_limit, pair_rotation, plane_apart, relative_pose, store_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -209,63 +209,33 @@ def lowest_point(kind: int, size: wp.vec3, normal: wp.vec3, k: int, corner: int)
     return p
 
 
-@wp.kernel
-def collide_planes(
-    family: wp.array[wp.int32],
-    bound: wp.array[wp.vec4],
-    pair_item: wp.array[wp.vec4i],
-    pair_environment: wp.array[wp.int32],
-    slot_start: wp.array[wp.int32],
-    shape_body: wp.array[wp.int32],
-    shape_size: wp.array[wp.vec3],
-    local_pose: wp.array[wp.transform],
-    contact_offset: wp.array[wp.float32],
-    margin: wp.array[wp.float32],
-    body_pose: wp.array[wp.transform],
-    shape_type: wp.array[wp.int32],
-    shape_radius: wp.array[wp.float32],
-    shape_vertices: wp.array[wp.vec2i],
-    hull_vertex: wp.array[wp.vec3],
-    # outputs
-    count_out: wp.array[wp.int32],
-    anchor_out: wp.array[wp.vec3],
-    normal_out: wp.array[wp.vec3],
-    separation_out: wp.array[wp.float32],
-    feature_out: wp.array[wp.int32],
-):
-    """One thread a pair; the frame shape f is the plane."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    item = pair_item[pair]
-    if plane_apart(bound[item[2]], bound[item[3]]):
-        count_out[pair] = 0
-        return
+@wp.func(inline=True)
+def plane_manifold(item: wp.vec4i, margin: float, slot: int, world: World, points_out: Points) -> int:
+    """Points of a pair, from a slot on, and their number; the frame shape f is the plane."""
     f = item[0]
     o = item[1]
-    local_f = local_pose[item[2]]
-    local_o = local_pose[item[3]]
-    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
-    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
+    local_f = world.local_pose[item[2]]
+    local_o = world.local_pose[item[3]]
+    limit = pair_limit(world, item, margin)
+    x = relative_pose(world.shape_body[f], world.shape_body[o], local_f, local_o, world.body_pose)
     t = wp.transform_get_translation(x)
     q = wp.transform_get_rotation(x)
     normal = wp.quat_rotate_inv(q, wp.vec3(0.0, 0.0, 1.0))
     count = int(0)
-    kind = shape_type[o]
-    size = shape_size[o]
+    kind = world.shape_type[o]
+    size = world.shape_size[o]
     chosen = primitive_features(kind, normal)
     if kind == CONVEX_HULL:
-        band = SEED_BAND * shape_radius[o]
-        chosen = hull_manifold(normal, limit - t[2], band, shape_vertices[o], hull_vertex)
-    slot = slot_start[pair]
+        band = SEED_BAND * world.shape_radius[o]
+        chosen = hull_manifold(normal, limit - t[2], band, world.shape_vertices[o], world.hull_vertex)
     side_f = wp.where(f < o, 0, 1)
     for k in range(4):
         if chosen[k] >= 0:
             point = wp.vec3()
             feature = chosen[k]
             if kind == CONVEX_HULL:
-                point = hull_vertex[feature]
-                feature = feature - shape_vertices[o][0]
+                point = world.hull_vertex[feature]
+                feature = feature - world.shape_vertices[o][0]
             else:
                 point = lowest_point(kind, size, normal, k, feature)
             separation = t[2] + wp.dot(normal, point)
@@ -277,13 +247,35 @@ def collide_planes(
                     side_f,
                     wp.transform_point(local_f, on_plane),
                     wp.transform_point(local_o, point),
-                    wp.quat_rotate(pair_rotation(shape_body[f], body_pose, local_f), wp.vec3(0.0, 0.0, 1.0)),
+                    wp.quat_rotate(
+                        pair_rotation(world.shape_body[f], world.body_pose, local_f), wp.vec3(0.0, 0.0, 1.0)
+                    ),
                     separation,
                     feature,
-                    anchor_out,
-                    normal_out,
-                    separation_out,
-                    feature_out,
+                    points_out.anchor,
+                    points_out.normal,
+                    points_out.separation,
+                    points_out.feature,
                 )
                 count += 1
-    count_out[pair] = count
+    return count
+
+
+@wp.kernel
+def collide_planes(
+    family: wp.array[wp.int32],
+    bound: wp.array[wp.vec4],
+    world: World,
+    # outputs
+    points_out: Points,
+):
+    """One thread a pair."""
+    pair = family[wp.tid()]
+    if pair < 0:
+        return
+    item = world.pair_item[pair]
+    count = int(0)
+    if not plane_apart(bound[item[2]], bound[item[3]]):
+        margin = world.margin[world.pair_environment[pair]]
+        count = plane_manifold(item, margin, world.slot_start[pair], world, points_out)
+    points_out.count[pair] = count

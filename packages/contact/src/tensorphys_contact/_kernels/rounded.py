@@ -6,7 +6,7 @@ the components across the first axis, which stays exact for nearly parallel segm
 
 import warp as wp
 
-from .gather import pair_rotation, relative_pose, spheres_apart, store_point
+from .gather import Points, World, pair_limit, pair_rotation, relative_pose, spheres_apart, store_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -74,53 +74,27 @@ def axis_normal(d: wp.vec3, length: float, u: wp.vec3, radius: float) -> wp.vec3
     return n
 
 
-@wp.kernel
-def collide_rounded(
-    family: wp.array[wp.int32],
-    bound: wp.array[wp.vec4],
-    pair_item: wp.array[wp.vec4i],
-    pair_environment: wp.array[wp.int32],
-    slot_start: wp.array[wp.int32],
-    shape_body: wp.array[wp.int32],
-    shape_size: wp.array[wp.vec3],
-    local_pose: wp.array[wp.transform],
-    contact_offset: wp.array[wp.float32],
-    margin: wp.array[wp.float32],
-    body_pose: wp.array[wp.transform],
-    shape_type: wp.array[wp.int32],
-    # outputs
-    count_out: wp.array[wp.int32],
-    anchor_out: wp.array[wp.vec3],
-    normal_out: wp.array[wp.vec3],
-    separation_out: wp.array[wp.float32],
-    feature_out: wp.array[wp.int32],
-):
-    """One thread a pair; the frame shape f is the capsule, or the larger of two alike."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    item = pair_item[pair]
-    if spheres_apart(bound[item[2]], bound[item[3]]):
-        count_out[pair] = 0
-        return
+@wp.func(inline=True)
+def rounded_manifold(item: wp.vec4i, margin: float, slot: int, world: World, points_out: Points) -> int:
+    """Points of a pair, from a slot on, and their number; the frame shape f is the capsule, or the larger of two alike."""
     f = item[0]
     o = item[1]
-    local_f = local_pose[item[2]]
-    local_o = local_pose[item[3]]
-    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
-    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
+    local_f = world.local_pose[item[2]]
+    local_o = world.local_pose[item[3]]
+    limit = pair_limit(world, item, margin)
+    x = relative_pose(world.shape_body[f], world.shape_body[o], local_f, local_o, world.body_pose)
     t = wp.transform_get_translation(x)
     q = wp.transform_get_rotation(x)
     count = int(0)
-    size_f = shape_size[f]
-    size_o = shape_size[o]
+    size_f = world.shape_size[f]
+    size_o = world.shape_size[o]
     u = wp.quat_rotate(q, wp.vec3(0.0, 0.0, 1.0))
     where = wp.vec4(0.0, 0.0, wp.inf, wp.inf)
-    if shape_type[o] == CAPSULE:
+    if world.shape_type[o] == CAPSULE:
         where = segment_contacts(size_f[1], size_o[1], t, u)
-    elif shape_type[f] == CAPSULE:
+    elif world.shape_type[f] == CAPSULE:
         where[0] = wp.clamp(t[2], -size_f[1], size_f[1])
-    q_f = pair_rotation(shape_body[f], body_pose, local_f)
+    q_f = pair_rotation(world.shape_body[f], world.body_pose, local_f)
     for k in range(2):
         s = where[2 * k]
         r = where[2 * k + 1]
@@ -129,22 +103,42 @@ def collide_rounded(
             length = wp.length(d)
             separation = length - size_f[0] - size_o[0]
             if separation < limit:
-                within = wp.abs(s) < size_f[1] and wp.abs(r) < size_o[1] and shape_type[o] == CAPSULE
+                within = wp.abs(s) < size_f[1] and wp.abs(r) < size_o[1] and world.shape_type[o] == CAPSULE
                 axis = wp.where(within, u, wp.vec3(0.0, 0.0, 1.0))
                 n = axis_normal(d, length, axis, size_f[0] + size_o[0])
                 point_o = wp.vec3(0.0, 0.0, r) - wp.quat_rotate_inv(q, n) * size_o[0]
                 store_point(
-                    slot_start[pair] + count,
+                    slot + count,
                     wp.where(f < o, 0, 1),
                     wp.transform_point(local_f, wp.vec3(0.0, 0.0, s) + n * size_f[0]),
                     wp.transform_point(local_o, point_o),
                     wp.quat_rotate(q_f, n),
                     separation,
                     wp.where(where[2] < wp.inf, k, SINGLE),
-                    anchor_out,
-                    normal_out,
-                    separation_out,
-                    feature_out,
+                    points_out.anchor,
+                    points_out.normal,
+                    points_out.separation,
+                    points_out.feature,
                 )
                 count += 1
-    count_out[pair] = count
+    return count
+
+
+@wp.kernel
+def collide_rounded(
+    family: wp.array[wp.int32],
+    bound: wp.array[wp.vec4],
+    world: World,
+    # outputs
+    points_out: Points,
+):
+    """One thread a pair."""
+    pair = family[wp.tid()]
+    if pair < 0:
+        return
+    item = world.pair_item[pair]
+    count = int(0)
+    if not spheres_apart(bound[item[2]], bound[item[3]]):
+        margin = world.margin[world.pair_environment[pair]]
+        count = rounded_manifold(item, margin, world.slot_start[pair], world, points_out)
+    points_out.count[pair] = count

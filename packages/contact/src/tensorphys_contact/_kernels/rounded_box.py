@@ -8,7 +8,7 @@ exact without iteration.
 
 import warp as wp
 
-from .gather import pair_rotation, relative_pose, spheres_apart, store_point
+from .gather import Points, World, pair_limit, pair_rotation, relative_pose, spheres_apart, store_point
 
 wp.set_module_options({"enable_backward": False})
 
@@ -237,49 +237,22 @@ def across_segment(
     return n
 
 
-@wp.kernel
-def collide_rounded_boxes(
-    family: wp.array[wp.int32],
-    bound: wp.array[wp.vec4],
-    pair_item: wp.array[wp.vec4i],
-    pair_environment: wp.array[wp.int32],
-    slot_start: wp.array[wp.int32],
-    shape_body: wp.array[wp.int32],
-    shape_size: wp.array[wp.vec3],
-    local_pose: wp.array[wp.transform],
-    contact_offset: wp.array[wp.float32],
-    margin: wp.array[wp.float32],
-    body_pose: wp.array[wp.transform],
-    shape_type: wp.array[wp.int32],
-    shape_radius: wp.array[wp.float32],
-    # outputs
-    count_out: wp.array[wp.int32],
-    anchor_out: wp.array[wp.vec3],
-    normal_out: wp.array[wp.vec3],
-    separation_out: wp.array[wp.float32],
-    feature_out: wp.array[wp.int32],
-):
-    """One thread a pair; the frame shape f is the box."""
-    pair = family[wp.tid()]
-    if pair < 0:
-        return
-    item = pair_item[pair]
-    if spheres_apart(bound[item[2]], bound[item[3]]):
-        count_out[pair] = 0
-        return
+@wp.func(inline=True)
+def rounded_box_manifold(item: wp.vec4i, margin: float, slot: int, world: World, points_out: Points) -> int:
+    """Points of a pair, from a slot on, and their number; the frame shape f is the box."""
     f = item[0]
     o = item[1]
-    local_f = local_pose[item[2]]
-    local_o = local_pose[item[3]]
-    limit = contact_offset[f] + contact_offset[o] + margin[pair_environment[pair]]
-    x = relative_pose(shape_body[f], shape_body[o], local_f, local_o, body_pose)
+    local_f = world.local_pose[item[2]]
+    local_o = world.local_pose[item[3]]
+    limit = pair_limit(world, item, margin)
+    x = relative_pose(world.shape_body[f], world.shape_body[o], local_f, local_o, world.body_pose)
     t = wp.transform_get_translation(x)
     q = wp.transform_get_rotation(x)
-    half = shape_size[f]
+    half = world.shape_size[f]
     count = int(0)
-    if wp.length(t - clamp_to_box(t, half)) - shape_radius[o] < limit:
-        radius = shape_size[o][0]
-        length = wp.where(shape_type[o] == CAPSULE, shape_size[o][1], 0.0)
+    if wp.length(t - clamp_to_box(t, half)) - world.shape_radius[o] < limit:
+        radius = world.shape_size[o][0]
+        length = wp.where(world.shape_type[o] == CAPSULE, world.shape_size[o][1], 0.0)
         u = wp.quat_rotate(q, wp.vec3(0.0, 0.0, 1.0))
         nearest = nearest_interval(t, u, half, length)
         p = t + u * nearest[0]
@@ -287,7 +260,7 @@ def collide_rounded_boxes(
         if wp.length(p - clamp_to_box(p, half)) < 1.0e-7 * wp.max(half):
             fixed = deep_normal(t, u, half, length)
         spots = box_segment_contacts(t, u, half, length, nearest, fixed)
-        q_f = pair_rotation(shape_body[f], body_pose, local_f)
+        q_f = pair_rotation(world.shape_body[f], world.body_pose, local_f)
         for k in range(2):
             p = t + u * spots[k]
             way = way_out(p, half, fixed, wp.max(half) + length)
@@ -297,17 +270,37 @@ def collide_rounded_boxes(
             if float(k) < spots[2] and separation < limit:
                 point_o = wp.vec3(0.0, 0.0, spots[k]) - wp.quat_rotate_inv(q, n) * radius
                 store_point(
-                    slot_start[pair] + count,
+                    slot + count,
                     wp.where(f < o, 0, 1),
                     wp.transform_point(local_f, p - n * distance),
                     wp.transform_point(local_o, point_o),
                     wp.quat_rotate(q_f, n),
                     separation,
                     wp.where(spots[2] > 1.0, k, SINGLE),
-                    anchor_out,
-                    normal_out,
-                    separation_out,
-                    feature_out,
+                    points_out.anchor,
+                    points_out.normal,
+                    points_out.separation,
+                    points_out.feature,
                 )
                 count += 1
-    count_out[pair] = count
+    return count
+
+
+@wp.kernel
+def collide_rounded_boxes(
+    family: wp.array[wp.int32],
+    bound: wp.array[wp.vec4],
+    world: World,
+    # outputs
+    points_out: Points,
+):
+    """One thread a pair."""
+    pair = family[wp.tid()]
+    if pair < 0:
+        return
+    item = world.pair_item[pair]
+    count = int(0)
+    if not spheres_apart(bound[item[2]], bound[item[3]]):
+        margin = world.margin[world.pair_environment[pair]]
+        count = rounded_box_manifold(item, margin, world.slot_start[pair], world, points_out)
+    points_out.count[pair] = count
