@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from asset_stages import Stage, arm_cfg, cube_cfg, host, make, pair_cfg, pair_stage
-from pxr import UsdGeom, UsdPhysics
+from pxr import Sdf, UsdGeom, UsdPhysics
 
 import tensorphys_assets as ta
 
@@ -184,6 +184,60 @@ def test_orders_of_users_reach_the_engine_and_come_back() -> None:
 def test_orders_that_are_none_are_refused(order: object) -> None:
     with pytest.raises(ta.ConfigurationError, match="joint_ordering"):
         make(Stage(1).arms(), arm_cfg(joint_ordering=order))
+
+
+LINKS = ("right_lower", "left_upper", "right_upper", "base", "left_lower")
+JOINTS = ("right_elbow", "left_shoulder", "right_shoulder", "left_elbow")
+
+
+def author_orders(stage: Stage, links: tuple[str, ...], joints: tuple[str, ...]) -> None:
+    for root in stage.paths("Robot"):
+        prim = stage.usd.GetPrimAtPath(root)
+        for name, targets in (("robotLinks", links), ("robotJoints", joints)):
+            relationship = prim.CreateRelationship(f"isaac:physics:{name}")
+            relationship.SetTargets([f"{root}/{target}" for target in targets])
+
+
+def test_authored_orders_of_a_robot() -> None:
+    stage = Stage(2).arms(fixed=False)
+    for root in stage.paths("Robot"):
+        # A site is no link; the arms are a robot within the robot; a prim is called otherwise than its joint.
+        stage.xform(f"{root}/site")
+        arms = stage.xform(f"{root}/arms")
+        arms.CreateRelationship("isaac:physics:robotJoints").SetTargets(
+            [f"{root}/{name}" for name in ("alias", *JOINTS[1:])]
+        )
+        alias = stage.xform(f"{root}/alias")
+        alias.CreateAttribute("isaac:nameOverride", Sdf.ValueTypeNames.String).Set(JOINTS[0])
+    author_orders(stage, (LINKS[0], "site", *LINKS[1:]), ("arms", "site"))
+    scene, arm, plain = make(
+        stage, arm_cfg(joint_ordering="robot_schema", body_ordering="Robot_Schema"), arm_cfg()
+    )
+    assert arm.joint_names == list(JOINTS)
+    assert arm.body_names == list(LINKS)
+    values = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]], np.float32)
+    arm.write_joint_position_to_sim_index(position=values)
+    scene.step()
+    places = [plain.body_names.index(name) for name in LINKS]
+    np.testing.assert_array_equal(host(arm.data.body_pos_w), host(plain.data.body_pos_w)[:, places])
+    places = [plain.joint_names.index(name) for name in JOINTS]
+    np.testing.assert_array_equal(host(arm.data.joint_pos), host(plain.data.joint_pos)[:, places])
+    np.testing.assert_allclose(host(arm.data.joint_pos), values, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("joints", "match"),
+    [
+        ((), "has targets of isaac:physics:robotJoints"),
+        (JOINTS[:3], r"lack \['left_elbow'\]"),
+        ((*JOINTS, "nothing"), "no prim of the stage"),
+    ],
+)
+def test_authored_orders_that_are_none_are_refused(joints: tuple[str, ...], match: str) -> None:
+    stage = Stage(1).arms()
+    author_orders(stage, LINKS, joints)
+    with pytest.raises(ta.ConfigurationError, match=match):
+        make(stage, arm_cfg(joint_ordering="robot_schema"))
 
 
 def test_shapes_are_counted_by_body_in_both_orders() -> None:

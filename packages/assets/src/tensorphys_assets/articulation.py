@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tensorphys_assets.errors import ConfigurationError, PrimError
 from tensorphys_assets.lab import complete, lab_class
 from tensorphys_assets.names import match_values
 from tensorphys_assets.ordering import ArticulationNameMap, depth_first, make_order, map_ids
+from tensorphys_assets.robot_schema import authored_order
 from tensorphys_assets.scene import AssetScene
 from tensorphys_assets.selection import Axis, Choice
 from tensorphys_assets.view_data import EngineAccess
@@ -123,14 +125,15 @@ class Articulation(ArticulationWriters, _Lab):
                 joint = of_link[link]
                 first = meta.joint_dof_offsets[joint]
                 dofs += meta.dof_names[first : first + meta.joint_dof_counts[joint]]
-        maps = {
-            "B": make_order(
-                getattr(self.cfg, "body_ordering", None), meta.link_names, links, "body", self._device
-            ),
-            "J": make_order(
-                getattr(self.cfg, "joint_ordering", None), meta.dof_names, dofs, "joint", self._device
-            ),
-        }
+        root, stage = self._view.prim_paths[0], self._scene.view._core.stage
+        maps = {}
+        for axis, kind, names, depth in (
+            ("B", "body", meta.link_names, links),
+            ("J", "joint", meta.dof_names, dofs),
+        ):
+            wanted = getattr(self.cfg, f"{kind}_ordering", None)
+            authored = partial(authored_order, stage, root, kind, names)
+            maps[axis] = make_order(wanted, names, depth, kind, self._device, authored=authored)
         bodies = maps["B"]
         if bodies is not None and meta.fixed_base and bodies.user_names[0] != meta.link_names[0]:
             raise ConfigurationError(

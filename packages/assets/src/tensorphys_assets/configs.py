@@ -112,7 +112,8 @@ class ArticulationCfg(AssetBaseCfg):
             for the only one.
         soft_joint_pos_limit_factor: Share of the range of positions that soft limits keep.
         joint_ordering, body_ordering: Order of joints and bodies: ``None`` or ``"physx"`` (breadth first, the engine's),
-            ``"mjwarp"`` (depth first), or all names.
+            ``"mjwarp"`` (depth first), ``"robot_schema"`` (that of ``isaac:physics:robotJoints`` and ``robotLinks`` on the
+            stage), or all names.
         actuators: Groups of joints and the models that drive them.
         actuator_value_resolution_debug_print: Whether what the groups resolve to is logged.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,17 +113,24 @@ def depth_first(names: Sequence[str], parents: Sequence[str]) -> list[str]:
 
 
 def make_order(
-    wanted: Any, backend: Sequence[str], depth: Sequence[str], kind: str, device: str = "cpu"
+    wanted: Any,
+    backend: Sequence[str],
+    depth: Sequence[str],
+    kind: str,
+    device: str = "cpu",
+    *,
+    authored: Callable[[], Sequence[str]] | None = None,
 ) -> ArticulationNameMap | None:
     """Map for an order that a configuration asks for.
 
     Args:
-        wanted: ``None`` or ``"physx"`` (breadth first, the engine's), ``"mjwarp"`` (depth first), or the names in order;
-            conventions in any case, or as members of an enumeration of strings.
+        wanted: ``None`` or ``"physx"`` (breadth first, the engine's), ``"mjwarp"`` (depth first), ``"robot_schema"`` (as
+            authored), or the names in order; conventions in any case, or as members of an enumeration of strings.
         backend: Names in the order of the engine.
         depth: The same, depth first.
         kind: ``joint`` or ``body``.
         device: Device of the arrays of the map.
+        authored: What tells the authored order; without it there is none.
 
     Returns:
         The map, ``None`` where the orders agree.
@@ -133,11 +140,18 @@ def make_order(
     """
     if isinstance(wanted, str):
         convention = wanted.lower()
-        if convention not in ("physx", "mjwarp"):
+        orders: dict[str, Callable[[], Sequence[str] | None]] = {
+            "physx": lambda: None,
+            "mjwarp": lambda: depth,
+        }
+        if authored is not None:
+            orders["robot_schema"] = authored
+        if convention not in orders:
             raise ConfigurationError(
-                f"{kind}_ordering: expected 'physx', 'mjwarp' or a list of all names, given {wanted!r}"
+                f"{kind}_ordering: expected {', '.join(map(repr, orders))} or a list of all names, given {wanted!r}"
             )
-        wanted = None if convention == "physx" else list(depth)
+        order = orders[convention]()
+        wanted = None if order is None else list(order)
     return build_name_map(kind=kind, backend_names=list(backend), user_names=wanted, device=device)
 
 
