@@ -40,17 +40,56 @@ def core_radius(shape: Convex) -> float:
     return wp.where(shape.kind == SPHERE or shape.kind == CAPSULE, shape.size[0], 0.0)
 
 
-@wp.func
+# Four vertices at a time on a CPU, where the scan of a hull is most of the time of a pair. Each lane keeps the first of its
+# equals, and of the lanes the lowest index wins: the result is that of the plain loop, to the bit.
+_EXTREME = r"""
+const float* p = (const float*)vertex.data;
+int best = first;
+#if !defined(__CUDA_ARCH__)
+typedef float F4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int I4 __attribute__((vector_size(16)));
+int v = first;
+float most = 0.0f;
+if (last - first >= 8) {
+  const float x = d[0], y = d[1], z = d[2];
+  F4 top;
+  I4 index = I4{v, v + 1, v + 2, v + 3}, found = index;
+  for (bool begun = false; v + 4 <= last; v += 4, index += 4, begun = true) {
+    const F4 a = *(const F4*)(p + 3 * v), b = *(const F4*)(p + 3 * v + 4), c = *(const F4*)(p + 3 * v + 8);
+    const F4 ab = __builtin_shufflevector(a, b, 2, 3, 5, 6);
+    const F4 px = __builtin_shufflevector(__builtin_shufflevector(a, ab, 0, 3, 7, 7), c, 0, 1, 2, 5);
+    const F4 py = __builtin_shufflevector(__builtin_shufflevector(a, b, 1, 4, 7, 7), c, 0, 1, 2, 6);
+    const F4 pz = __builtin_shufflevector(__builtin_shufflevector(a, b, 2, 5, 5, 5), c, 0, 1, 4, 7);
+    const F4 along = px * x + py * y + pz * z;
+    if (!begun) { top = along; continue; }
+    const I4 more = along > top;
+    top = (F4)((more & (I4)along) | (~more & (I4)top));
+    found = (more & index) | (~more & found);
+  }
+  most = top[0];
+  best = found[0];
+  for (int l = 1; l < 4; l++)
+    if (top[l] > most || (top[l] == most && found[l] < best)) { most = top[l]; best = found[l]; }
+} else {
+  most = p[3 * v] * d[0] + p[3 * v + 1] * d[1] + p[3 * v + 2] * d[2];
+  v++;
+}
+#else
+float most = p[3 * first] * d[0] + p[3 * first + 1] * d[1] + p[3 * first + 2] * d[2];
+int v = first + 1;
+#endif
+for (; v < last; v++) {
+  const float along = p[3 * v] * d[0] + p[3 * v + 1] * d[1] + p[3 * v + 2] * d[2];
+  if (along > most) { most = along; best = v; }
+}
+return best;
+"""
+
+
+@wp.func_native(_EXTREME)
 def hull_extreme(first: int, last: int, vertex: wp.array[wp.vec3], d: wp.vec3) -> int:
     """Vertex of a hull farthest along a direction; the first of equals."""
-    best = int(first)
-    most = wp.dot(vertex[first], d)
-    for v in range(first + 1, last):
-        along = wp.dot(vertex[v], d)
-        if along > most:
-            most = along
-            best = v
-    return best
+    ...
 
 
 @wp.func
