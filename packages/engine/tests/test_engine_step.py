@@ -15,6 +15,7 @@ import warp as wp
 from tensorphys_engine import DivergenceWarning, Simulation, StepError
 from tensorphys_engine.saved_state import state_arrays
 from tensorphys_engine.testing import ball_scene, pendulum_scene, walker_scene
+from tensorphys_scene import Bodies, Scene, Template
 
 DT = 1.0 / 240.0
 
@@ -158,6 +159,15 @@ def test_launches_of_a_step_are_counted(device: str) -> None:
         simulation.step(DT)
     assert simulation.launch_count == launch.call_count
     assert simulation.launch_count < 30
+
+
+def test_a_scene_without_pairs_of_shapes_looks_for_no_contacts(device: str) -> None:
+    bodies = Bodies(path=("/ball",), pose=[[0, 0, 3, 0, 0, 0, 1]], mass=[1.0], inertia=[0.1 * np.eye(3)])
+    scene = Scene(templates=(Template(prims=("", "/ball"), bodies=bodies),))
+    simulation = Simulation(scene, device=device, use_graph=False)
+    with mock.patch.object(wp, "launch", side_effect=wp.launch) as launch:
+        simulation.step(DT)
+    assert simulation.launch_count == launch.call_count == 2
 
 
 def test_launches_do_not_grow_with_environments(device: str) -> None:

@@ -28,6 +28,7 @@ from tensorphys_engine.contact_buffers import (
     move_warm_start,
     overflow_text,
 )
+from tensorphys_engine.contact_search import launch_contacts, may_touch
 from tensorphys_engine.continuous import continuous_collision
 from tensorphys_engine.coupling import Coupled, SceneCoupling
 from tensorphys_engine.directory import Directory, Entity
@@ -395,34 +396,18 @@ class Simulation(Interventions):
             wp.copy(self._start[name], array)
         self._constant_loads.begin_step()
         aimed = self.solver.aim()
-        self._margins.launch(self.solver.time_step, 0, self.environment_count)
-        if self._margins.has_large:
-            self._margins.reach(self.solver.time_step)
-        continuous = self._continuous
-        if continuous is not None:
-            continuous.expect()
-        tensorphys_contact.collide(
-            self.contact_model,
-            self.raw_state.link_pose,
-            self.contacts,
-            margin=self._margins.margin,
-            motion=self._margins.motion if continuous is None else None,
-            swept=None if continuous is None else continuous.swept,
-        )
+        collide = 0
+        if may_touch(self.contact_model):
+            pose, step = self.raw_state.link_pose, self.solver.time_step
+            collide = launch_contacts(
+                self.contact_model, pose, self.contacts, self._margins, self._continuous, step
+            )
         self.loads.keep_start()
         self.solver.step(self._coupling)
         self._constant_loads.end_step()
-        if continuous is not None:
-            continuous.hold(self.contacts)
-        collide = tensorphys_contact.collide_launch_count(self.contact_model, swept=continuous is not None)
-        collide += int(self._margins.has_large)
-        # A search bounds, counts, clears, writes and assigns, the latter once more a family; its sort and scans come on top.
-        if self.contact_model.search is not None:
-            collide += 5 + len(self.contact_model.family_pairs)
-        if continuous is not None:
-            collide += continuous.launch_count
-        collide += self._constant_loads.launch_count
-        self.launch_count = 2 + aimed + collide + self.solver.launch_count
+        if self._continuous is not None:
+            self._continuous.hold(self.contacts)
+        self.launch_count = 1 + aimed + collide + self._constant_loads.launch_count + self.solver.launch_count
 
     def _threaded(self) -> ThreadedStep | None:
         """The step on several threads; None where environments are stepped together."""
@@ -444,9 +429,10 @@ class Simulation(Interventions):
 
     def _launch_range(self, environments: tensorphys_contact.EnvironmentRange) -> None:
         first, end = environments.first, environments.end
-        self._margins.launch(self.solver.time_step, first, end)
-        pose, given = self.raw_state.link_pose, self._margins.given
-        tensorphys_contact.collide_range(self.contact_model, environments, pose, self.contacts, **given)
+        if may_touch(self.contact_model):
+            self._margins.launch(self.solver.time_step, first, end)
+            pose, given = self.raw_state.link_pose, self._margins.given
+            tensorphys_contact.collide_range(self.contact_model, environments, pose, self.contacts, **given)
         self.solver.step_range(first, end)
 
     def _has_overflow(self) -> bool:
