@@ -22,7 +22,7 @@ pytest.importorskip("coal")
 pytestmark = pytest.mark.peers
 
 COUNT = 5
-LARGE = 80
+HULL, LARGE = 100, 160
 CELLS = [(surface, regime) for surface in MESH_SHAPES for regime in MESH_REGIMES]
 
 
@@ -34,6 +34,17 @@ def test_depth_and_normal(kind: ShapeType, surface: ShapeType, regime: str, devi
     found, _deeper = mesh_errors(random_mesh_pairs(kind, surface, regime, COUNT), device)
     assert found.missed == 0
     assert found.count >= COUNT - 1
+    assert found.depth < 1.0
+    assert found.normal < 1.0
+
+
+@pytest.mark.parametrize("regime", ["touching", "sunk", "deep"])
+@pytest.mark.parametrize("kind", CONVEX_SHAPES, ids=lambda k: k.name)
+def test_closed_meshes_with_a_hull_of_many_corners(kind: ShapeType, regime: str, device: str) -> None:
+    """The least way out of the whole mesh, however deep."""
+    found, _ = mesh_errors(random_mesh_pairs(kind, ShapeType.TRIANGLE_MESH, regime, 4, corners=HULL), device)
+    assert found.missed == 0
+    assert found.count == 4
     assert found.depth < 1.0
     assert found.normal < 1.0
 

@@ -253,8 +253,8 @@ def _boundary_loop(triangles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.array(loop, dtype=np.int64)
 
 
-MOST_CORNERS, MOST_FACES, MOST_SIDES = 64, 255, 16
-"""What the narrow phase holds of a hull: corners, faces, and corners of a face."""
+MOST_CORNERS, MOST_FACES, MOST_SIDES = 128, 255, 16
+"""What the narrow phase holds of a hull: faces, and corners of a face; and corners, of which each support looks at all."""
 
 MOST_TRIANGLES = 4096
 """Triangles of a mesh that is looked at."""

@@ -163,7 +163,7 @@ def random_mesh_pairs(
 ) -> MeshScene:
     """Draw shapes near meshes: let down on them until they are as near as wanted, or sunk into them.
 
-    Closed meshes of up to 64 ``corners`` have a hull, and contacts of that; larger ones those of their triangles.
+    Closed meshes of up to 128 ``corners`` have a hull, and contacts of that; larger ones those of their triangles.
 
     Raises:
         ShapeError: an unknown regime.
