@@ -28,9 +28,7 @@ def test_a_corner_that_carries_does_not_rise(device: str, friction: float) -> No
     contacts = SpheresOnPlane(
         model, link=[0] * 4, center=corners + (0, 0, 0.005), radius=np.full(4, 0.005), friction=friction
     )
-    solver = Solver(
-        model, state, control, contacts, substeps=1, time_step=DT, path="generic", direct_from=1
-    )
+    solver = Solver(model, state, control, contacts, substeps=1, time_step=DT, path="generic", direct_from=1)
     random = np.random.default_rng(0)
     pose = np.tile((0.0, 0.0, HALF[2], 0.0, 0.0, 0.0, 1.0), (COUNT, 1))
     velocity = random.normal(0.0, 0.2, (COUNT, 6)) * (1, 1, 0, 0, 0, 1)

@@ -21,7 +21,7 @@ from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
 from tensorphys_dynamics._kernels.surfaces import solve_spin, stiffen
 from tensorphys_dynamics._kernels.thresholds import (
-    EXTRA,
+    IS_RESTLESS,
     LEAK,
     LIMIT_TURNS,
     PUSH,
@@ -29,6 +29,8 @@ from tensorphys_dynamics._kernels.thresholds import (
     SETTLED,
     SOFT,
     SUDDEN,
+    UNMOVED,
+    WAS_SUDDEN,
 )
 
 wp.set_module_options({"enable_backward": False})
@@ -174,21 +176,24 @@ def contact_pass(
     h: float,
     biased: int,
 ):
-    """Solve all contacts of an environment once, in the order of their keys; returns how often the pass should be
-    repeated."""
+    """Solve all contacts of an environment once, in the order of their keys; returns whether a normal impulse changed
+    suddenly, and whether any impulse did not stay."""
     start = k.slot_start[environment]
     change = float(0.0)
+    shift = float(0.0)
     largest = float(0.0)
     active = int(0)
     for slot in range(start, start + k.count[environment]):
-        before = r.impulse[slot][0]
+        before = r.impulse[slot]
         solve_contact(t, m, w, k, r, slot, h, biased)
-        after = r.impulse[slot][0]
-        change = wp.max(change, wp.abs(after - before))
-        largest = wp.max(largest, after)
-        if after > 0.0 or before > 0.0:
+        after = r.impulse[slot]
+        change = wp.max(change, wp.abs(after[0] - before[0]))
+        shift = wp.max(shift, wp.max(wp.abs(after[1] - before[1]), wp.abs(after[2] - before[2])))
+        largest = wp.max(largest, after[0])
+        if after[0] > 0.0 or before[0] > 0.0:
             active += 1
-    return wp.where(active > 0 and change > SUDDEN * largest, EXTRA, 0)
+    sudden = wp.where(active > 0 and change > SUDDEN * largest, WAS_SUDDEN, 0)
+    return sudden | wp.where(wp.max(change, shift) > UNMOVED * largest, IS_RESTLESS, 0)
 
 
 @wp.func
@@ -213,6 +218,12 @@ def dof_velocity(t: Tables, w: Scratch, a: int, i: int):
         index = t.articulation_velocity[a] + t.chain[t.type_entry[kind] + local + p]
         v += w.dof_row[t.articulation_entry[a] + local + p] * w.u[index]
     return v
+
+
+@wp.func
+def restless(new: float, old: float):
+    """Whether the impulse of a row did not stay."""
+    return wp.where(wp.abs(new - old) > UNMOVED * wp.abs(new), IS_RESTLESS, 0)
 
 
 @wp.func
@@ -255,18 +266,19 @@ def solve_slack(t: Tables, w: Scratch, a: int, i: int, h: float):
 
 @wp.func
 def solve_friction(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, i: int, h: float):
-    """One step of the row of friction of a degree of freedom."""
+    """One step of the row of friction of a degree of freedom; returns whether its impulse did not stay."""
     index = t.articulation_velocity[a] + i
     dof = t.articulation_dof[a] + i - t.type_root[t.articulation_type[a]]
     old = w.dof_friction_impulse[index]
     new = friction_impulse(m, s, w, dof, index, old, dof_velocity(t, w, a, i), h)
     apply_dof(t, w, a, i, new - old)
     w.dof_friction_impulse[index] = new
+    return restless(new, old)
 
 
 @wp.func
 def limit_passes(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: float, biased: int):
-    """Friction and limits of one articulation; returns how many limits bear a load.
+    """Friction and limits of one articulation; returns how many limits bear a load, and whether any impulse did not stay.
 
     Two limits that are hit at once push each other's joint: passes are repeated until positions stand still. Beside
     contacts, which push them as well, the passes over all rows are what repeats.
@@ -276,22 +288,26 @@ def limit_passes(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: f
     turns = wp.where(w.exposed[a] == 1, 1, LIMIT_TURNS)
     moved = float(SETTLED) + 1.0
     turn = int(0)
+    told = int(0)
     while turn == 0 or (turn < turns and active > 1 and moved > SETTLED):
         active = int(0)
+        told = int(0)
         moved = float(0.0)
         for i in range(t.type_root[kind], t.type_velocities[kind]):
             index = t.articulation_velocity[a] + i
             flag = w.dof_row_flag[index]
             if (flag & 8) == 8:
-                solve_friction(t, m, s, w, a, i, h)
+                told |= solve_friction(t, m, s, w, a, i, h)
             if (flag & 17) != 0:
+                before = w.dof_limit_impulse[index]
                 if (flag & 1) == 1:
                     moved = wp.max(moved, solve_limit(t, m, s, w, a, i, h, biased))
                 else:
                     moved = wp.max(moved, solve_ball_limit(t, m, w, a, i, h, biased))
+                told |= restless(w.dof_limit_impulse[index], before)
                 active += wp.where(w.dof_limit_impulse[index] != 0.0, 1, 0)
         turn += 1
-    return active
+    return wp.vec2i(active, told)
 
 
 @wp.func

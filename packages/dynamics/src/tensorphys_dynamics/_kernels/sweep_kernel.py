@@ -31,6 +31,7 @@ from tensorphys_dynamics._kernels.sweep import (
     slack_pass,
     warm_dofs,
 )
+from tensorphys_dynamics._kernels.thresholds import EXTRA, IS_RESTLESS, WAS_SUDDEN
 
 wp.set_module_options({"enable_backward": False})
 
@@ -40,11 +41,15 @@ ROUNDS = wp.constant(4)
 
 @wp.func
 def limit_pass(t: Tables, m: ModelData, s: StateData, w: Scratch, environment: int, h: float, biased: int):
-    """Friction and limits of all articulations of an environment; returns how many limits bear a load."""
+    """Friction and limits of all articulations of an environment; returns how many limits bear a load, and whether any
+    impulse did not stay."""
     active = int(0)
+    told = int(0)
     for a in range(t.environment_articulation[environment], t.environment_articulation[environment + 1]):
-        active += limit_passes(t, m, s, w, a, h, biased)
-    return active
+        found = limit_passes(t, m, s, w, a, h, biased)
+        active += found[0]
+        told |= found[1]
+    return wp.vec2i(active, told)
 
 
 @wp.func
@@ -169,8 +174,8 @@ def sweep_kernel(joints: bool, direct: bool) -> Any:
             turn = int(-1)
             attempt = int(0)
             while turn < turns:
-                repeats = int(0)
-                limits = int(0)
+                told = int(IS_RESTLESS)
+                limits = wp.vec2i()
                 if turn >= 0:
                     passes = wp.where(at_once == 0, 1, 0)
                     if wp.static(direct):
@@ -178,19 +183,21 @@ def sweep_kernel(joints: bool, direct: bool) -> Any:
                             if solve_contacts(t, m, w, k, r, z, x, environment, h) == 0:
                                 passes = UNSOLVED
                     for number in range(passes):
-                        repeats = contact_pass(t, m, w, k, r, environment, h, biased)
+                        told = contact_pass(t, m, w, k, r, environment, h, biased)
                     limits = limit_pass(t, m, s, w, environment, h, biased)
                 if wp.static(joints):
                     joint_pass(t, w, jt, jr, environment, biased)
                 if at_once == 0:
                     if stage == 0 and turn == 0:
-                        extra = repeats
-                        turns += repeats
+                        extra = wp.where((told & WAS_SUDDEN) != 0, EXTRA, 0)
+                        turns += extra
                     turn += 1
+                    if ((told | limits[1]) & IS_RESTLESS) == 0 and held == 0:
+                        turns = wp.min(turns, wp.max(turn, wp.where(stage == 0, 1, relaxations)))
                 else:
                     # contacts take turns with limits and joints while these bear a load
                     attempt += 1
-                    if turn < 0 or attempt == ROUNDS or limits + held == 0:
+                    if turn < 0 or attempt == ROUNDS or limits[0] + held == 0:
                         turn += 1
                         attempt = 0
                     if wp.static(direct):

@@ -44,10 +44,15 @@ IMPLICIT = wp.constant(4.0)
 LEAST_GAIN = wp.constant(1.0e-8)
 # Where (h ω)² is more than this, substeps do not resolve a spring.
 UNRESOLVED = wp.constant(1.0)
-# Where the first pass changes a normal impulse by more than SUDDEN of the largest, passes are repeated EXTRA times: one
-# pass a substep follows what changes slowly, an impact of several contacts needs more.
+# Where the first pass changes a normal impulse by more than SUDDEN of the largest, passes are repeated: one pass a
+# substep follows what changes slowly, an impact of several contacts needs more. They end with the pass that changes
+# no impulse of a contact by more than UNMOVED of the largest and none of a limit by that share of itself, and after EXTRA.
 EXTRA = wp.constant(8)
 SUDDEN = wp.constant(0.1)
+UNMOVED = wp.constant(1.0e-2)
+# What a pass tells.
+WAS_SUDDEN = wp.constant(1)
+IS_RESTLESS = wp.constant(2)
 # Passes over the limits of an articulation while more than one bears a load, until none moves a position by more than
 # SETTLED [rad or m].
 LIMIT_TURNS = wp.constant(100)

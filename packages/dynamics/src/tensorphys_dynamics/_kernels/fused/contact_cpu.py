@@ -99,7 +99,7 @@ auto contact_start = [&]() {
 // One block step of every contact in the order of the keys: normal first, then friction with the new normal impulse.
 // Returns whether it changed an impulse suddenly.
 auto contact_pass = [&](const bool biased, bool) {
-  float change = 0.0f, largest = 0.0f;
+  float change = 0.0f, shift = 0.0f, largest = 0.0f;
   int active = 0;
   for (int at = 0; at < nc; at++) {
     float* row = block(at);
@@ -122,16 +122,18 @@ auto contact_pass = [&](const bool biased, bool) {
     const float normal = greater(0.0f, rigid - (biased ? lesser(SOFT * rigid, row[LEAK]) : 0.0f)), dn = normal - old;
     float x, y;
     friction(row, vx + row[PRESCRIBED + 1], vy + row[PRESCRIBED + 2], dn, normal, x, y);
-    apply_contact(row, dn, x - row[1], y - row[2]);
+    const float dx = x - row[1], dy = y - row[2];
+    apply_contact(row, dn, dx, dy);
     row[0] = normal;
     row[1] = x;
     row[2] = y;
     moved = true;
     change = greater(change, magnitude(dn));
+    shift = greater(shift, greater(magnitude(dx), magnitude(dy)));
     largest = greater(largest, normal);
     active++;
   }
-  return active > 0 && change > SUDDEN * largest;
+  return what_changed(active > 0 && change > SUDDEN * largest, greater(change, shift) > UNMOVED * largest);
 };
 auto contact_move = [&](bool) {
   for (int at = 0; at < nc; at++) {

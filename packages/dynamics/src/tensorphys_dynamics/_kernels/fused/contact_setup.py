@@ -115,7 +115,7 @@ ROW_HEAD = 24
 HEAD = r"""
 enum { IMPULSE = 0, NORMAL = 3, TXX = 4, TXY = 5, TYY = 6, SLIDE = 7, COUPLE_X = 8, COUPLE_Y = 9, STICK_MU = 10,
        SLIDE_MU = 11, BIASED = 12, BOUNCE = 13, LEAK = 14, COMPLIANCE = 15, PRESCRIBED = 16, SEPARATION = 19, APPROACH = 20,
-       LENGTH = 21, SHARED = 22, SLIDE_SPEED = 22 };
+       LENGTH = 21 };
 auto contact_head = [&](float* row, int slot, const Contact& o, float approach, float ann, float atn, float asn,
                         float axx, float axy, float ayy) {
   // what is read stands before what is written, so that the loads are under way together
@@ -172,6 +172,9 @@ auto contact_head = [&](float* row, int slot, const Contact& o, float approach, 
   row[STICK_MU] = stick;
   row[SLIDE_MU] = slide;
 };
+// What a pass over the rows tells: whether a normal impulse changed suddenly, and whether any impulse did not stay.
+enum { WAS_SUDDEN = 1, IS_RESTLESS = 2 };
+auto what_changed = [](bool suddenly, bool moved) { return (suddenly ? WAS_SUDDEN : 0) | (moved ? IS_RESTLESS : 0); };
 // Tangential impulse: the one that stops the contact inside the static cone, else one on the dynamic cone.
 auto friction = [&](const float* row, float vx, float vy, float dn, float normal, float& x, float& y) {
   vx += row[COUPLE_X] * dn;

@@ -121,6 +121,7 @@ auto any_limit = [&]() {
 
 # Rows of friction in the sweep.
 FRICTION_ROWS = r"""
+auto is_restless = [&](float now, float old) { return magnitude(now - old) > UNMOVED * magnitude(now); };
 auto friction_step = [&](int i) {
   float stick, slide;
   friction_bounds(i, stick, slide);
@@ -129,10 +130,11 @@ auto friction_step = [&](int i) {
   // at rest at the start of the substep, or somewhere within it without friction
   const bool rests = (s.dof_sliding.data[dof0 + i] == 0 || w->v[i] * free <= 0.0f) && magnitude(stop) <= h * stick;
   const float now = rests ? stop : lesser(greater(stop, -h * slide), h * slide);
-  if (now == old) return;
+  if (now == old) return false;
   SYNC();
   apply_dof(i, now - old);
   if (lane == 0) w->friction[i] = now;
+  return is_restless(now, old);
 };
 auto start_friction = [&](int i) {
   float stick, slide;

@@ -61,6 +61,7 @@ from tensorphys_dynamics._kernels.thresholds import (
     SUDDEN,
     TENSION,
     UNBOUNDED,
+    UNMOVED,
     UNRESOLVED,
     YIELD,
 )
@@ -188,6 +189,8 @@ auto group_ballot = [&](bool a) {
   return G == 1 ? (int)a : (int)(__ballot_sync(mask_, a) >> (threadIdx.x & 31 & ~(G - 1))) & (int)((1ull << G) - 1);
 };
 auto lowest_bit = [](int a) { return __ffs(a) - 1; };
+auto least_of = [](float a, float b) { return fminf(a, b); };
+auto most_of = [](float a, float b) { return fmaxf(a, b); };
 auto from_int = [](int a) { return __int_as_float(a); };
 auto to_int = [](float a) { return __float_as_int(a); };
 #else
@@ -205,6 +208,8 @@ auto group_first = [](float a) { return a; };
 auto group_from = [](float a, int) { return a; };
 auto group_ballot = [](bool a) { return (int)a; };
 auto lowest_bit = [](int a) { return a ? 0 : -1; };
+auto least_of = [](float a, float b) { return b < a ? b : a; };
+auto most_of = [](float a, float b) { return a < b ? b : a; };
 auto from_int = [](int a) { return (float)a; };
 auto to_int = [](float a) { return (int)a; };
 #endif
@@ -300,6 +305,7 @@ def _constants(size: SizeClass) -> str:
         "STEEP_SLOPE": STEEP_SLOPE,
         "AT_REST": AT_REST,
         "SETTLED": SETTLED,
+        "UNMOVED": UNMOVED,
         "HALF_TURN": HALF_TURN,
         "SOUND": SOUND,
         "ENDLESS": ENDLESS,

@@ -39,22 +39,25 @@ auto slack_pass = [&]() {
 // Two limits that are hit at once push each other's joint: passes are repeated until positions stand still. Beside
 // contacts the passes over all rows are what repeats.
 auto limit_pass = [&](const bool biased) {
-  if (!(rows & 1)) return;
+  bool restless = false;
+  if (!(rows & 1)) return 0;
   for (int turn = 0; turn < LIMIT_TURNS; turn++) {
     float far;
-    if (limit_turn(biased, far) < 2 || !(far > SETTLED) || nc > 0 || MB > 0) break;
+    if (limit_turn(biased, far, restless) < 2 || !(far > SETTLED) || nc > 0 || MB > 0) break;
     SYNC();
   }
+  return what_changed(false, restless);
 };
 """
 
 LIMIT_TURN_CPU = r"""
 // Friction, and q + h v inside the limits, without rebound.
-auto limit_turn = [&](const bool biased, float& far) {
+auto limit_turn = [&](const bool biased, float& far, bool& restless) {
   int active = 0;
   far = 0.0f;
+  restless = false;
   for (int i = NR; i < nv; i++) {
-    if (w->flag[i] & 8) friction_step(i);
+    if (w->flag[i] & 8) restless |= friction_step(i);
     if (!(w->flag[i] & 1)) continue;
     const float below = m.dof_lower.data[dof0 + i] - w->q[i], above = m.dof_upper.data[dof0 + i] - w->q[i];
     const float lowest = below > 0.0f ? (biased ? RECOVERY * below : 0.0f) : below / h;
@@ -67,6 +70,7 @@ auto limit_turn = [&](const bool biased, float& far) {
     apply_dof(i, now - old);
     if (lane == 0) w->limit_impulse[i] = now;
     far = greater(far, h * magnitude(now - old) / mass);
+    restless |= is_restless(now, old);
     if (now != 0.0f) active++;
   }
   return active;
@@ -80,15 +84,18 @@ auto limit_range = [&](int i, const bool biased, float& lowest, float& highest) 
   highest = above < 0.0f ? (biased ? RECOVERY * above : 0.0f) : above / h;
 };
 // Friction, and q + h v inside the limits, without rebound.
-auto limit_turn = [&](const bool biased, float& far) {
+auto limit_turn = [&](const bool biased, float& far, bool& restless) {
   int active = 0;
   far = 0.0f;
+  restless = false;
   for (int base = NR; base < nv; base += G) {
     const int own = base + lane, flag = own < nv ? w->flag[own] : 0;
     float lowest = 0.0f, highest = 0.0f;
     if (flag & 1) limit_range(own, biased, lowest, highest);
+    const unsigned rows_here = group_ballot((flag & (1 | 8)) != 0);
     int done = -1;
-    while (true) {
+    // until no row is left to look at
+    for (unsigned left = rows_here; left; left = rows_here & ~((2u << done) - 1u)) {
       float v = 0.0f;
       bool acts = false;
       if (lane > done && (flag & (1 | 8))) {
@@ -100,7 +107,7 @@ auto limit_turn = [&](const bool biased, float& far) {
       const int i = base + done;
       v = group_from(v, done);
       if (w->flag[i] & 8) {
-        friction_step(i);
+        restless |= friction_step(i);
         v = dof_velocity(i);
       }
       if (w->flag[i] & 1) {
@@ -112,6 +119,7 @@ auto limit_turn = [&](const bool biased, float& far) {
           apply_dof(i, now - old);
           if (lane == 0) w->limit_impulse[i] = now;
           far = greater(far, h * magnitude(now - old) / mass);
+          restless |= is_restless(now, old);
           if (now != 0.0f) active++;
         }
       }
@@ -158,16 +166,26 @@ if (rows & 1) {
 }
 if (moved && (rows & 2)) slack_pass();
 {MIMIC_START}
-// Biased passes, after which positions move, and passes without bias; more of both where an impulse came suddenly.
+// Biased passes, after which positions move, and passes without bias; more of both where an impulse came suddenly, until
+// impulses stay.
 int biased_passes = 1, passes = nc > 0 || (rows & 1) || MB > 0 ? 1 + relaxations : 1;
 for (int pass = 0; warp_any(pass < passes); pass++) {
   const bool on = pass < passes, biased = pass < biased_passes;
-  if (contact_pass(biased, on) && pass == 0) {
+  int told = contact_pass(biased, on);
+  if ((told & WAS_SUDDEN) && pass == 0) {
     biased_passes += EXTRA;
     passes += 2 * EXTRA;
   }
-  if (on) limit_pass(biased);
+  if (on) told |= limit_pass(biased);
   {MIMIC_PASS}
+  if (on && MB == 0 && !(told & IS_RESTLESS)) {
+    if (biased) {
+      passes -= biased_passes - (pass + 1);
+      biased_passes = pass + 1;
+    } else if (pass + 1 >= biased_passes + relaxations) {
+      passes = pass + 1;
+    }
+  }
   const bool moves = pass + 1 == biased_passes;
   if (!warp_any(moves)) continue;
   if (moves)
