@@ -10,7 +10,7 @@ import warp as wp
 from .box_clip import clip_faces
 from .box_edges import column, nearest_corners, nearest_edges, support_edges
 from .gather import pair_rotation, relative_frame, store_point
-from .near import pair_apart, pair_limit
+from .near import near_limit
 
 wp.set_module_options({"enable_backward": False, "max_unroll": 3})
 
@@ -368,16 +368,23 @@ def collide_boxes(
         index += stride
         if pair >= 0:
             item = pair_item[pair]
-            limit = pair_limit(
-                item, pair_environment[pair], bound, shape_body, contact_offset, margin, motion, least_margin
+            near, limit = near_limit(
+                item,
+                pair_environment[pair],
+                place >= 0,
+                bound,
+                shape_body,
+                shape_center,
+                shape_half,
+                local_pose,
+                contact_offset,
+                margin,
+                motion,
+                least_margin,
+                body_pose,
             )
-            apart = bool(False)
-            if place < 0:
-                apart = pair_apart(
-                    item, bound, shape_body, shape_center, shape_half, local_pose, body_pose, limit
-                )
             count = int(0)
-            if not apart:
+            if near:
                 count = collide_box_pair(
                     pair,
                     item,

@@ -45,31 +45,42 @@ def pair_limit(
 
 
 @wp.func
-def pair_apart(
+def near_limit(
     item: wp.vec4i,
+    environment: int,
+    known: bool,
     bound: wp.array[wp.vec4],
     shape_body: wp.array[wp.int32],
     shape_center: wp.array[wp.vec3],
     shape_half: wp.array[wp.vec3],
     local_pose: wp.array[wp.transform],
+    contact_offset: wp.array[wp.float32],
+    margin: wp.array[wp.float32],
+    motion: wp.array[wp.spatial_vector],
+    least_margin: wp.array[wp.float32],
     body_pose: wp.array[wp.transform],
-    limit: float,
-) -> bool:
-    """True where the spheres or the boxes about the shapes of a pair cannot hold a contact."""
-    result = spheres_apart(bound[item[2]], bound[item[3]])
-    if not result:
-        result = boxes_apart(
-            item[0],
-            item[1],
-            local_pose[item[2]],
-            local_pose[item[3]],
-            shape_body,
-            shape_center,
-            shape_half,
-            body_pose,
-            limit,
-        )
-    return result
+):
+    """Whether a pair is near, and the separation from which on it has no contact.
+
+    It is not where the spheres or the boxes about its shapes cannot hold a contact; ``known`` pairs are near anyway.
+    """
+    limit = float(0.0)
+    near = known or not spheres_apart(bound[item[2]], bound[item[3]])
+    if near:
+        limit = pair_limit(item, environment, bound, shape_body, contact_offset, margin, motion, least_margin)
+        if not known:
+            near = not boxes_apart(
+                item[0],
+                item[1],
+                local_pose[item[2]],
+                local_pose[item[3]],
+                shape_body,
+                shape_center,
+                shape_half,
+                body_pose,
+                limit,
+            )
+    return near, limit
 
 
 @wp.kernel
@@ -99,11 +110,23 @@ def gather_near(
     """
     pair = family[wp.tid()]
     item = pair_item[pair]
-    limit = pair_limit(
-        item, pair_environment[pair], bound, shape_body, contact_offset, margin, motion, least_margin
+    near, _limit = near_limit(
+        item,
+        pair_environment[pair],
+        False,
+        bound,
+        shape_body,
+        shape_center,
+        shape_half,
+        local_pose,
+        contact_offset,
+        margin,
+        motion,
+        least_margin,
+        body_pose,
     )
-    if pair_apart(item, bound, shape_body, shape_center, shape_half, local_pose, body_pose, limit):
-        count_out[pair] = 0
-    else:
+    if near:
         at = wp.atomic_add(near_count_inout, place, 1)
         near_out[at] = pair
+    else:
+        count_out[pair] = 0
