@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from asset_stages import ENVS, Stage, arm_cfg, cube_cfg, host, make
 
+import tensorphys
 import tensorphys_assets as ta
 
 pytestmark = pytest.mark.usefixtures("everywhere")
@@ -34,24 +37,90 @@ def test_a_stack_is_told_apart_by_filters() -> None:
     np.testing.assert_allclose(points[:, 1, 1], [[0, 0, 0.2], [2, 0, 0.2]], atol=2e-3)
     assert np.isnan(points[:, 1, 0]).all()
     np.testing.assert_allclose(host(data.pos_w)[:, 1, 2], 0.3, atol=2e-3)
-    assert data.friction_force_matrix_w is None
-    assert data.net_normal_forces_w_history is None
-    with pytest.raises(ta.UnavailableError, match="friction_force_matrix_w"):
-        data.net_friction_forces_w  # noqa: B018
+    np.testing.assert_allclose(host(data.force_matrix_w), matrix, atol=1e-3)
+    np.testing.assert_allclose(host(data.net_forces_w), host(data.net_normal_forces_w), atol=1e-3)
+    for name in ("friction_force_matrix_w", "net_friction_forces_w", "friction_forces_w"):
+        assert getattr(data, name) is None, name
+    for name in ("net_normal_forces_w", "net_forces_w", "force_matrix_w", "net_friction_forces_w"):
+        assert getattr(data, f"{name}_history") is None, name
 
 
 def test_friction_holds_a_cube_on_tilted_ground() -> None:
     stage = Stage(2, ground=True).cubes(at=(0, 0, 0.1))
-    cfg = contact_cfg(filter_prim_paths_expr=["/World/ground"], track_friction_forces=True)
-    scene, cube, sensor = make(stage, cube_cfg(), cfg)
-    scene.view.set_gravity((2.0, 0, -9.6))
-    scene.step(100)
-    force = host(sensor.data.friction_force_matrix_w)[:, 0, 0]
-    np.testing.assert_allclose(force, [[-2, 0, 0]] * 2, atol=0.02)
-    np.testing.assert_allclose(
-        host(sensor.data.force_matrix_w)[:, 0, 0], [[0, 0, 9.6]] * 2, atol=0.1, rtol=0.01
+    # One contact point has room: forces are whole all the same.
+    filtered = contact_cfg(
+        filter_prim_paths_expr=["/World/ground"],
+        track_friction_forces=True,
+        track_contact_points=True,
+        max_contact_data_count_per_prim=1,
+        history_length=2,
     )
+    scene, cube, sensor, alone, plain = make(
+        stage, cube_cfg(), filtered, contact_cfg(track_friction_forces=True), contact_cfg()
+    )
+    scene.view.set_gravity((2.0, 0, -9.6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", tensorphys.ContactDataOverflowWarning)
+        scene.step(100)
+        data = sensor.data
+    friction, normal, total = [[-2, 0, 0]] * 2, [[0, 0, 9.6]] * 2, [[-2, 0, 9.6]] * 2
+    for name, expected in (("friction_", friction), ("normal_", normal), ("", total)):
+        net = host(getattr(data, f"net_{name}forces_w"))[:, 0]
+        np.testing.assert_allclose(net, expected, atol=0.1, rtol=0.01, err_msg=name)
+        matrix = host(getattr(data, f"{name}force_matrix_w"))[:, 0, 0]
+        np.testing.assert_allclose(matrix, net, atol=1e-5, err_msg=name)
+        for kept, now in ((f"net_{name}forces_w_history", net), (f"{name}force_matrix_w_history", matrix)):
+            history = host(getattr(data, kept))
+            np.testing.assert_array_equal(history[:, 0].reshape(2, 3), now, err_msg=kept)
+            np.testing.assert_allclose(history[:, 1].reshape(2, 3), now, atol=0.1, err_msg=kept)
+    np.testing.assert_allclose(host(data.net_friction_forces_w)[:, 0], friction, atol=0.02)
+    assert np.abs(host(data.net_friction_forces_w)[:, 0, 2]).max() < 1e-4
+    assert np.abs(host(data.net_normal_forces_w)[:, 0, :2]).max() < 1e-4
+    assert data.friction_forces_w is data.net_friction_forces_w
+    # Without filters, and totals where friction is not shown apart.
+    np.testing.assert_array_equal(host(alone.data.net_friction_forces_w), host(data.net_friction_forces_w))
+    assert alone.data.friction_force_matrix_w is None
+    np.testing.assert_array_equal(host(plain.data.net_forces_w), host(data.net_forces_w))
+    assert plain.data.net_friction_forces_w is None
     assert np.abs(host(cube.data.root_lin_vel_w)).max() < 1e-3
+    sensor.reset()
+    for name in ("net_forces_w", "friction_force_matrix_w", "force_matrix_w_history"):
+        assert not host(getattr(sensor.data, name)).any()
+
+
+def test_forces_and_points_are_those_of_each_body_of_a_sensor() -> None:
+    stage = Stage(2, ground=True).cubes(at=(0, 0, 0.1)).cubes("Cuba", at=(0.6, 0, 0.1), mass=3.0)
+    cfg = contact_cfg(
+        "(Cube|Cuba)",
+        filter_prim_paths_expr=["/World/ground"],
+        track_friction_forces=True,
+        track_contact_points=True,
+    )
+    scene, sensor = make(stage, cfg)
+    scene.view.set_gravity((1.0, 0, -9.81))
+    scene.step(80)
+    data, masses = sensor.data, np.array([[1.0, 3.0]] * 2)
+    assert sensor.body_names == ["Cube", "Cuba"]
+    np.testing.assert_allclose(host(data.net_normal_forces_w)[..., 2], 9.81 * masses, rtol=1e-2)
+    np.testing.assert_allclose(host(data.friction_force_matrix_w)[:, :, 0, 0], -masses, rtol=2e-2)
+    points = host(data.contact_pos_w)[:, :, 0]
+    np.testing.assert_allclose(points[..., 0], [[0, 0.6], [2, 2.6]], atol=0.02)
+
+
+def test_a_history_keeps_what_each_period_measured() -> None:
+    stage = Stage(1, ground=True).cubes(at=(0, 0, 0.1))
+    scene, cube, sensor = make(stage, cube_cfg(), contact_cfg(history_length=3, update_period=0.03))
+    scene.step(30)
+    before = host(sensor.data.net_forces_w_history)[0, :, 0, 2]
+    np.testing.assert_allclose(before, 9.81, rtol=2e-2)
+    cube.permanent_wrench_composer.set_forces_and_torques_index(
+        forces=np.full((1, 1, 3), [0, 0, -5.0], np.float32)
+    )
+    scene.step(2)
+    np.testing.assert_array_equal(host(sensor.data.net_forces_w_history)[0, :, 0, 2], before)
+    scene.step(4)
+    history = host(sensor.data.net_forces_w_history)[0, :, 0, 2]
+    np.testing.assert_allclose(history, [14.81, 14.81, 9.81], rtol=2e-2)
 
 
 def test_times_in_the_air_and_in_contact() -> None:
@@ -112,7 +181,6 @@ def test_histories_have_the_latest_first_and_a_loss_of_contact_is_seen_late() ->
     ("options", "field"),
     [
         ({"track_contact_points": True}, "track_contact_points"),
-        ({"track_friction_forces": True}, "track_friction_forces"),
         ({"max_contact_data_count_per_prim": 0}, "max_contact_data_count_per_prim"),
         ({"history_length": -1}, "history_length"),
     ],

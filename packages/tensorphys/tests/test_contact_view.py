@@ -142,6 +142,13 @@ def test_laws_in_motion(stages: SimpleNamespace, arrays: Any, seed: int) -> None
             np.testing.assert_allclose(pairs, -pairs.swapaxes(0, 1), atol=1e-6 * scale)
             assert (count[4 * e : 4 * e + 4, :4] == count[4 * e : 4 * e + 4, :4].T).all()
         np.testing.assert_allclose(matrix.sum(axis=1), net, atol=1e-5 * scale)
+        friction = _host(arrays, view.get_friction_data(stages.DT))[0]
+        (rubs,) = _host(arrays, [view.get_friction_contact_force_matrix(stages.DT)])
+        for cell in np.ndindex(count.shape):
+            rows = slice(start[cell], start[cell] + count[cell])
+            np.testing.assert_allclose(friction[rows].sum(axis=0), rubs[cell], atol=1e-5 * scale)
+        (net_friction,) = _host(arrays, [view.get_net_friction_contact_forces(stages.DT)])
+        np.testing.assert_allclose(rubs.sum(axis=1), net_friction, atol=1e-5 * scale)
         raw = _host(arrays, view.get_raw_contact_data(stages.DT))
         np.testing.assert_array_equal(raw[4], count.sum(axis=1))
         for sensor, (first, number) in enumerate(zip(raw[5].astype(int), raw[4].astype(int), strict=True)):

@@ -36,7 +36,6 @@ from tensorphys_assets.errors import (
     ConfigurationError,
     NotReadyError,
     PrimError,
-    UnavailableError,
 )
 from tensorphys_assets.interface import Member, interface, missing_members
 from tensorphys_assets.ordering import ArticulationNameMap
@@ -126,7 +125,6 @@ __all__ = [
     "SensorBaseCfg",
     "SensorOffsetCfg",
     "TargetFrameCfg",
-    "UnavailableError",
     "WrenchComposer",
     "interface",
     "missing_members",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["AssetError", "ConfigurationError", "NotReadyError", "PrimError", "UnavailableError"]
+__all__ = ["AssetError", "ConfigurationError", "NotReadyError", "PrimError"]
 
 
 class AssetError(Exception):
@@ -19,7 +19,3 @@ class NotReadyError(AssetError, RuntimeError):
 
 class PrimError(AssetError, RuntimeError):
     """The prims that a path expression names are not what an asset needs."""
-
-
-class UnavailableError(AssetError, RuntimeError):
-    """Something of the interface that needs a part which this version does not have."""

@@ -53,7 +53,7 @@ class ContactSensorCfg(SensorBaseCfg):
     Attributes:
         track_pose: Whether poses of the bodies are measured.
         track_contact_points: Whether the mean point of contact with each filter is measured.
-        track_friction_forces: Whether friction by each filter is measured.
+        track_friction_forces: Whether friction is shown apart, by filters where there are some; totals have it in any case.
         max_contact_data_count_per_prim: Room for contact points of each body; 4 where it is left out.
         track_air_time: Whether times in the air and in contact are measured.
         force_threshold: Normal force above which a body is in contact [N]; 0 where it is left out.

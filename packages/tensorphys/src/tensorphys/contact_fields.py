@@ -55,6 +55,8 @@ CONTACT_ARRAYS: dict[str, ContactArray] = {
     for array in (
         ContactArray("net_force", ("sensor", 3), "N"),
         ContactArray("matrix", ("sensor", "filter", 3), "N"),
+        ContactArray("net_friction", ("sensor", 3), "N"),
+        ContactArray("friction_matrix", ("sensor", "filter", 3), "N"),
         *_named("contact"),
         ContactArray("friction_force", ("data", 3), "N"),
         ContactArray("friction_point", ("data", 3), "m"),
@@ -73,6 +75,8 @@ _RAW = ("raw_force", "raw_point", "raw_normal", "raw_separation", "raw_count", "
 CONTACT_GETTERS: dict[str, tuple[str, ...]] = {
     "net_contact_forces": ("net_force",),
     "contact_force_matrix": ("matrix",),
+    "net_friction_contact_forces": ("net_friction",),
+    "friction_contact_force_matrix": ("friction_matrix",),
     "contact_data": _CONTACT,
     "friction_data": ("friction_force", "friction_point", "count", "start"),
     "raw_contact_data": _RAW,

@@ -185,7 +185,7 @@ class ContactReports:
         tables = self._numbers.tables
         if getter == "net_contact_forces":
             out = self._buffer("net_force").warp
-            program.add(gather.net_forces, self.sensor_count, [*common, tables, 0.0, out], timed=True)
+            program.add(gather.net_forces, self.sensor_count, [*common, tables, 0, 0.0, out], timed=True)
             soft = self._core.simulation.soft
             if soft is not None:
                 device, numbers = self._core.device, self._numbers
@@ -195,10 +195,15 @@ class ContactReports:
                 ]
                 inputs = [*shapes, soft.coupling.shape_impulse, 0.0, out]
                 program.add(gather.add_soft_forces, self.sensor_count, inputs, timed=True)
-        elif getter == "contact_force_matrix":
-            out = self._buffer("matrix").warp
+        elif getter == "net_friction_contact_forces":
+            inputs = [*common, tables, 1, 0.0, self._buffer("net_friction").warp]
+            program.add(gather.net_forces, self.sensor_count, inputs, timed=True)
+        elif getter in ("contact_force_matrix", "friction_contact_force_matrix"):
+            friction = getter != "contact_force_matrix"
+            out = self._buffer("friction_matrix" if friction else "matrix").warp
             program.add(gather.clear_matrix, (self.sensor_count, self.filter_count), [out])
-            program.add(gather.force_matrix, self.sensor_count, [*common, tables, 0.0, out], timed=True)
+            inputs = [*common, tables, int(friction), 0.0, out]
+            program.add(gather.force_matrix, self.sensor_count, inputs, timed=True)
         else:
             self._add_points(program, getter)
         return program

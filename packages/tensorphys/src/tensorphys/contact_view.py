@@ -113,6 +113,29 @@ class RigidContactView:
         self._require("get_contact_force_matrix", filters=True)
         return self._get("contact_force_matrix", dt)[0]
 
+    def get_net_friction_contact_forces(self, dt: float) -> Any:
+        """Friction force on each sensor by everything that it touches but deformables [N], shape [sensor_count, 3].
+
+        Args:
+            dt: Length of the step [s].
+
+        Raises:
+            ViewError: ``dt`` is not a positive number.
+        """
+        return self._get("net_friction_contact_forces", dt)[0]
+
+    def get_friction_contact_force_matrix(self, dt: float) -> Any:
+        """Friction force on each sensor by each of its filters [N], shape [sensor_count, filter_count, 3].
+
+        Args:
+            dt: Length of the step [s].
+
+        Raises:
+            ViewError: The view has no filters, or ``dt`` is not a positive number.
+        """
+        self._require("get_friction_contact_force_matrix", filters=True)
+        return self._get("friction_contact_force_matrix", dt)[0]
+
     def get_contact_data(self, dt: float) -> tuple[Any, Any, Any, Any, Any, Any]:
         """Contact points between sensors and filters.
 

@@ -214,23 +214,16 @@ def push_history(
 
 
 @wp.kernel
-def sum_points(
+def add_forces(
     # inputs
-    values: wp.array2d[wp.float32],
-    count: wp.array2d[wp.uint32],
-    start: wp.array2d[wp.uint32],
-    capacity: int,
+    normal: wp.array[wp.vec3f],
+    friction: wp.array[wp.vec3f],
     # outputs
-    total_out: wp.array2d[wp.vec3f],
+    total_out: wp.array[wp.vec3f],
 ):
-    """Sum over the contact points of each sensor and filter."""
-    i, j = wp.tid()
-    total = wp.vec3f()
-    first = int(start[i, j])
-    for k in range(int(count[i, j])):
-        if first + k < capacity:
-            total = total + wp.vec3f(values[first + k, 0], values[first + k, 1], values[first + k, 2])
-    total_out[i, j] = total
+    """Total of normal and friction forces."""
+    i = wp.tid()
+    total_out[i] = normal[i] + friction[i]
 
 
 @wp.kernel

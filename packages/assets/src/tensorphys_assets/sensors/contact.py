@@ -10,7 +10,7 @@ import warp as wp
 
 from tensorphys_assets._kernels import sensors as kernels
 from tensorphys_assets.dtypes import DTYPES, reinterpret, slice_elements
-from tensorphys_assets.errors import ConfigurationError, UnavailableError
+from tensorphys_assets.errors import ConfigurationError
 from tensorphys_assets.names import match_names
 from tensorphys_assets.proxy import ProxyArray
 from tensorphys_assets.scene import AssetScene, glob_of
@@ -32,10 +32,12 @@ class ContactSensorData:
 
     Attributes:
         net_normal_forces_w: Normal force on each sensor by everything [N], shape [N, S] of vec3f.
-        net_normal_forces_w_history: The latest ones, the last first, [N, H, S].
-        normal_force_matrix_w: Normal force by each filter [N], [N, S, F].
-        normal_force_matrix_w_history: The latest ones, [N, H, S, F].
-        friction_force_matrix_w: Friction force by each filter [N], [N, S, F].
+        net_friction_forces_w, friction_forces_w: Friction force on each sensor by everything but deformables [N], likewise.
+        net_forces_w: Both together [N], likewise, whether friction is tracked or not.
+        normal_force_matrix_w, friction_force_matrix_w, force_matrix_w: The same by each filter [N], [N, S, F].
+        net_normal_forces_w_history, net_friction_forces_w_history, net_forces_w_history: The latest ones, the last first,
+            [N, H, S].
+        normal_force_matrix_w_history, friction_force_matrix_w_history, force_matrix_w_history: Likewise, [N, H, S, F].
         contact_pos_w: Mean point of contact with each filter [m], [N, S, F]; not a number where there is none.
         pose_w, pos_w, quat_w: Poses of the sensors, [N, S].
         current_air_time, current_contact_time: How long a sensor is in the air or in contact now [s], [N, S].
@@ -48,12 +50,22 @@ class ContactSensorData:
         def proxy(wanted: bool, *shape: int, dtype: Any = wp.vec3f) -> Any:
             return ProxyArray(wp.zeros(shape, dtype=dtype, device=device)) if wanted else None
 
-        matrix, times = filters > 0, bool(cfg.track_air_time)
+        matrix, times, friction = filters > 0, bool(cfg.track_air_time), bool(cfg.track_friction_forces)
         self.net_normal_forces_w = proxy(True, count, sensors)
-        self.net_normal_forces_w_history = proxy(depth > 0, count, depth, sensors)
+        self.net_friction_forces_w = self.friction_forces_w = proxy(friction, count, sensors)
+        self.net_forces_w = proxy(True, count, sensors)
         self.normal_force_matrix_w = proxy(matrix, count, sensors, filters)
-        self.normal_force_matrix_w_history = proxy(matrix and depth > 0, count, depth, sensors, filters)
-        self.friction_force_matrix_w = proxy(bool(cfg.track_friction_forces), count, sensors, filters)
+        self.friction_force_matrix_w = proxy(matrix and friction, count, sensors, filters)
+        self.force_matrix_w = proxy(matrix, count, sensors, filters)
+        kept = depth > 0
+        self.net_normal_forces_w_history = proxy(kept, count, depth, sensors)
+        self.net_friction_forces_w_history = proxy(kept and friction, count, depth, sensors)
+        self.net_forces_w_history = proxy(kept, count, depth, sensors)
+        self.normal_force_matrix_w_history = proxy(kept and matrix, count, depth, sensors, filters)
+        self.friction_force_matrix_w_history = proxy(
+            kept and matrix and friction, count, depth, sensors, filters
+        )
+        self.force_matrix_w_history = proxy(kept and matrix, count, depth, sensors, filters)
         self.contact_pos_w = proxy(bool(cfg.track_contact_points), count, sensors, filters)
         self.pose_w = proxy(bool(cfg.track_pose), count, sensors, dtype=wp.transformf)
         self.pos_w = self.quat_w = None
@@ -65,41 +77,11 @@ class ContactSensorData:
         )
 
     @property
-    def net_friction_forces_w(self) -> Any:
-        """Raise: friction is told by filters alone.
-
-        Raises:
-            UnavailableError: Always.
-        """
-        raise UnavailableError(
-            "ContactSensorData.net_friction_forces_w: the contact view tells friction by filters alone; "
-            "set filter_prim_paths_expr and read friction_force_matrix_w"
-        )
-
-    @property
-    def net_forces_w(self) -> Any:
-        """Same as ``net_normal_forces_w``."""
-        return self.net_normal_forces_w
-
-    @property
-    def net_forces_w_history(self) -> Any:
-        """Same as ``net_normal_forces_w_history``."""
-        return self.net_normal_forces_w_history
-
-    @property
-    def force_matrix_w(self) -> Any:
-        """Same as ``normal_force_matrix_w``."""
-        return self.normal_force_matrix_w
-
-    @property
-    def force_matrix_w_history(self) -> Any:
-        """Same as ``normal_force_matrix_w_history``."""
-        return self.normal_force_matrix_w_history
-
-    @property
-    def friction_forces_w(self) -> Any:
-        """Same as ``friction_force_matrix_w``."""
-        return self.friction_force_matrix_w
+    def forces(self) -> list[tuple[Any, Any]]:
+        """Forces of now with their histories; either may be ``None``."""
+        names = [f"net_{part}forces_w" for part in ("normal_", "friction_", "")]
+        names += [f"{part}force_matrix_w" for part in ("normal_", "friction_", "")]
+        return [(getattr(self, name), getattr(self, f"{name}_history")) for name in names]
 
 
 class ContactSensor(SensorBase):
@@ -111,10 +93,8 @@ class ContactSensor(SensorBase):
     _data: ContactSensorData
 
     def __init__(self, cfg: Any, *, scene: AssetScene | None = None) -> None:
-        filters = len(cfg.filter_prim_paths_expr) > 0
-        for name in ("track_contact_points", "track_friction_forces"):
-            if getattr(cfg, name) and not filters:
-                raise ConfigurationError(f"ContactSensorCfg.{name}: it needs filter_prim_paths_expr")
+        if cfg.track_contact_points and not cfg.filter_prim_paths_expr:
+            raise ConfigurationError("ContactSensorCfg.track_contact_points: it needs filter_prim_paths_expr")
         room = cfg.max_contact_data_count_per_prim
         if room is not None and room < 1:
             raise ConfigurationError(
@@ -133,7 +113,7 @@ class ContactSensor(SensorBase):
         self._names = [path.rpartition("/")[2] for path in rows[0]]
         filters = [glob_of(expression) for expression in self.cfg.filter_prim_paths_expr]
         data_count = 0
-        if self.cfg.track_contact_points or self.cfg.track_friction_forces:
+        if self.cfg.track_contact_points:
             data_count = (
                 (self.cfg.max_contact_data_count_per_prim or _POINTS_EACH) * len(paths) * len(filters)
             )
@@ -239,12 +219,11 @@ class ContactSensor(SensorBase):
 
     def _arrays(self) -> list[wp.array]:
         data = self._data
-        proxies = (
-            data.net_normal_forces_w, data.net_normal_forces_w_history, data.normal_force_matrix_w,
-            data.normal_force_matrix_w_history, data.friction_force_matrix_w, data.last_air_time,
-            data.current_air_time, data.last_contact_time, data.current_contact_time,
+        times = (
+            data.last_air_time, data.current_air_time, data.last_contact_time, data.current_contact_time,
         )  # fmt: skip
-        return [proxy.warp for proxy in proxies if proxy is not None]
+        forces = [proxy for pair in data.forces for proxy in pair]
+        return [proxy.warp for proxy in (*forces, *times) if proxy is not None]
 
     def compute_first_contact(self, dt: float, abs_tol: float | None = None) -> Any:
         """Which sensors came into contact within a time, a proxy of bool, shape [N, S]; the same one on each call.
@@ -280,21 +259,18 @@ class ContactSensor(SensorBase):
         shape = data.net_normal_forces_w.shape
         if self._scene.simulation.step_count == 0:
             return
-        force = reinterpret(view.get_net_contact_forces(self._dt), wp.vec3f, shape)
-        wp.copy(data.net_normal_forces_w.warp, force)
-        if data.normal_force_matrix_w is not None:
-            matrix = view.get_contact_force_matrix(self._dt)
-            wp.copy(
-                data.normal_force_matrix_w.warp,
-                reinterpret(matrix, wp.vec3f, data.normal_force_matrix_w.shape),
+        self._take(
+            view.get_net_contact_forces(self._dt),
+            view.get_net_friction_contact_forces(self._dt),
+            (data.net_normal_forces_w, data.net_friction_forces_w, data.net_forces_w),
+        )
+        if data.force_matrix_w is not None:
+            self._take(
+                view.get_contact_force_matrix(self._dt),
+                view.get_friction_contact_force_matrix(self._dt),
+                (data.normal_force_matrix_w, data.friction_force_matrix_w, data.force_matrix_w),
             )
         flat = (view.sensor_count, view.filter_count)
-        if data.friction_force_matrix_w is not None:
-            friction, _, number, start = view.get_friction_data(self._dt)
-            target = reinterpret(data.friction_force_matrix_w.warp, wp.vec3f, flat)
-            wp.launch(
-                kernels.sum_points, flat, [friction, number, start, self._capacity], [target], device=device
-            )
         if data.contact_pos_w is not None:
             _, points, _, _, number, start = view.get_contact_data(self._dt)
             target = reinterpret(data.contact_pos_w.warp, wp.vec3f, flat)
@@ -304,6 +280,16 @@ class ContactSensor(SensorBase):
         if self._body_view is not None:
             wp.copy(data.pose_w.warp, reinterpret(self._body_view.get_transforms(), wp.transformf, shape))
         self._keep_times_and_history()
+
+    def _take(self, normal: wp.array, friction: wp.array, into: tuple[Any, Any, Any]) -> None:
+        """Keep normal and friction forces and their total; friction alone where it is asked for."""
+        size = (into[2].warp.size,)
+        parts = [reinterpret(array, wp.vec3f, size) for array in (normal, friction)]
+        for part, target in zip(parts, into[:2], strict=True):
+            if target is not None:
+                wp.copy(target.warp, part)
+        total = reinterpret(into[2].warp, wp.vec3f, size)
+        wp.launch(kernels.add_forces, size, parts, [total], device=self._device)
 
     def _keep_times_and_history(self) -> None:
         data, device = self._data, self._device
@@ -318,10 +304,7 @@ class ContactSensor(SensorBase):
             outputs = [proxy.warp for proxy in times]
             wp.launch(kernels.contact_times, data.net_normal_forces_w.shape, inputs, outputs, device=device)
         self._elapsed = 0.0
-        for now, history in (
-            (data.net_normal_forces_w, data.net_normal_forces_w_history),
-            (data.normal_force_matrix_w, data.normal_force_matrix_w_history),
-        ):
+        for now, history in data.forces:
             if history is None:
                 continue
             count, depth, sensors = history.shape[:3]

@@ -118,12 +118,23 @@ def normal_force(k: ContactSource, entry: int) -> wp.vec3:
     return wp.where(entry % 2 == 1, -impulse, impulse)
 
 
+@wp.func
+def force_on(k: ContactSource, entry: int, part: int) -> wp.vec3:
+    """Normal (0) or friction (1) impulse on the sensed shape."""
+    normal = normal_force(k, entry)
+    if part == 0:
+        return normal
+    impulse = k.impulse[entry // 2]
+    return wp.where(entry % 2 == 1, -impulse, impulse) - normal
+
+
 @wp.kernel
 def net_forces(
     # inputs
     k: ContactSource,
     x: ContactIndex,
     s: SensorTables,
+    part: int,
     inverse_dt: float,
     # outputs
     force_out: wp.array2d[wp.float32],
@@ -136,7 +147,7 @@ def net_forces(
     for i in range(first, first + x.entry_count[owner]):
         entry = x.entry[i]
         if is_of_sensor(k, s, sensor, entry):
-            total += normal_force(k, entry)
+            total += force_on(k, entry, part)
     for axis in range(3):
         force_out[sensor, axis] = total[axis] * inverse_dt
 
@@ -174,6 +185,7 @@ def force_matrix(
     k: ContactSource,
     x: ContactIndex,
     s: SensorTables,
+    part: int,
     inverse_dt: float,
     # outputs
     matrix_out: wp.array3d[wp.float32],
@@ -186,7 +198,7 @@ def force_matrix(
     for i in range(first, first + x.entry_count[owner]):
         entry = x.entry[i]
         if is_of_sensor(k, s, sensor, entry):
-            force = inverse_dt * normal_force(k, entry)
+            force = inverse_dt * force_on(k, entry, part)
             shape = other_shape(k, entry)
             for level in range(2):
                 place = int(first_filter(s, sensor, shape, level))
