@@ -140,6 +140,12 @@ def is_simple(model: Model) -> bool:
     return set(SIMPLE_FAMILIES).issuperset(model.family_pairs)
 
 
+def _environment_kernel(model: Model) -> Any:
+    """Kernel of the simple pairs of all environments."""
+    others = set(SIMPLE_FAMILIES) - {PairFamily.PLANE}
+    return environments.environment_kernel(planes_alone=others.isdisjoint(model.family_pairs))
+
+
 def collide_kernels(model: Model) -> list[Any]:
     """Kernels that :func:`collide` launches for a model without swept pairs, for compiling them side by side before the
     first call; those of samples and of the search for pairs are left out.
@@ -151,7 +157,7 @@ def collide_kernels(model: Model) -> list[Any]:
         kernels.append(near.gather_near)
     if not (whole and is_simple(model)):
         kernels.append(gather.bound_shapes)
-    return [environments.collide_environments if whole else compaction.write_contacts, *kernels]
+    return [_environment_kernel(model) if whole else compaction.write_contacts, *kernels]
 
 
 def collide_launch_count(model: Model, *, swept: bool = False) -> int:
@@ -294,7 +300,7 @@ def collide_environments(
     totals = (contacts.count, contacts.required, contacts.overflow)
     pairs, points, surfaces = _write_inputs(model, contacts)
     wp.launch(
-        environments.collide_environments,
+        _environment_kernel(model),
         dim=end - first,
         inputs=[
             first,
