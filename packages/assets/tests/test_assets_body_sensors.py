@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from asset_stages import ENVS, Stage, arm_cfg, cube_cfg, host, make
+import warp as wp
+from asset_stages import ENVS, Stage, arm_cfg, cube_cfg, here, host, make
 from pxr import Gf, UsdGeom, UsdPhysics
 
 import tensorphys_assets as ta
@@ -197,6 +198,35 @@ def test_a_reset_forgets_chosen_instances_until_the_next_measurement() -> None:
     # Nothing of before: no step was made since, and bodies stand.
     for name in ("lin_vel_b", "ang_vel_b", "lin_acc_b", "ang_acc_b"):
         np.testing.assert_array_equal(host(getattr(sensor.data, name)), 0.0)
+
+
+def test_sensors_see_what_a_replayed_graph_has_done() -> None:
+    touch = ta.ContactSensorCfg(prim_path=f"{ENVS}/Cube", history_length=3, track_air_time=True)
+    plain = ta.ContactSensorCfg(prim_path=f"{ENVS}/Cube")
+    (scene, _, *seen), (other, _, *told) = (
+        make(Stage(2, ground=True).cubes(at=(0, 0, 0.12)), cube_cfg(), pva_cfg(), touch, plain)
+        for _ in range(2)
+    )
+    names = (
+        ("pose_w", "lin_vel_b", "lin_acc_b"),
+        ("net_forces_w_history", "current_air_time", "current_contact_time", "last_air_time"),
+        ("net_forces_w",),
+    )
+    for each, sensors in ((scene, seen), (other, told)):
+        each.step()
+        for sensor in sensors:
+            _ = sensor.data
+    with wp.ScopedCapture(device=here()) as capture:
+        scene.step()
+    for _ in range(20):
+        scene.replay(capture.graph)
+        other.step()
+        for sensor, twin, fields in zip(seen, told, names, strict=True):
+            for name in fields:
+                one, two = (host(getattr(each.data, name)) for each in (sensor, twin))
+                np.testing.assert_array_equal(one, two, err_msg=name)
+    assert host(seen[1].data.last_air_time).all()
+    assert host(seen[2].data.net_forces_w).any()
 
 
 # Loads of joints.

@@ -272,6 +272,33 @@ def test_frames_relative_to_the_base() -> None:
     np.testing.assert_allclose(np.linalg.norm(source[:, :3] - base, axis=1), 0.5, atol=1e-5)
 
 
+def test_frames_on_bodies_of_one_name_are_kept_apart() -> None:
+    stage = Stage(2).arms("Robot").arms("Twin")
+    frame = ta.FrameTransformerCfg.FrameCfg
+    cfg = ta.FrameTransformerCfg(
+        prim_path=f"{ENVS}/Twin/left_upper",
+        target_frames=[
+            frame(prim_path=f"{ENVS}/Twin/left_lower", name="twin"),
+            frame(prim_path=f"{ENVS}/Robot/left_lower", name="robot"),
+            frame(prim_path=f"{ENVS}/Twin/left_lower"),
+            frame(prim_path=f"{ENVS}/Robot/left_lower"),
+        ],
+    )
+    twin_cfg = ta.ArticulationCfg(prim_path=f"{ENVS}/Twin")
+    scene, robot, twin, frames = make(stage, arm_cfg(), twin_cfg, cfg)
+    robot.write_joint_position_to_sim_index(position=np.full((2, 4), 0.4, np.float32))
+    scene.step(3)
+    place = robot.body_names.index("left_lower")
+    poses = [host(each.data.body_link_pose_w)[:, place] for each in (twin, robot)]
+    assert np.abs(poses[0] - poses[1]).max() > 0.05
+    found = host(frames.data.target_pose_w)
+    assert frames.data.target_frame_names == ["twin", "robot", "left_lower", "left_lower"]
+    for row, pose in enumerate(poses * 2):
+        np.testing.assert_allclose(found[:, row], pose, atol=1e-6)
+    source = host(twin.data.body_link_pose_w)[:, twin.body_names.index("left_upper")]
+    np.testing.assert_allclose(host(frames.data.source_pose_w), source, atol=1e-6)
+
+
 def test_bodies_that_are_not_there_are_named() -> None:
     with pytest.raises(ta.PrimError, match="Nothing"):
         make(Stage(1).cubes(), contact_cfg("Nothing"))

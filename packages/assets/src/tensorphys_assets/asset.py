@@ -167,7 +167,7 @@ class DataAsset(AssetCore):
         self._data.update(dt)
 
     def _forget_replayed(self) -> None:
-        self._data.invalidate_all()
+        self._data.invalidate_state()
 
     # Finding.
 

@@ -161,9 +161,16 @@ class AssetData:
 
     def invalidate_all(self) -> None:
         """Make everything stale, as after writing to the engine past this object."""
+        self._forget(static=True)
+
+    def invalidate_state(self) -> None:
+        """Make everything stale that time changes, as after a replayed graph; properties stay."""
+        self._forget(static=False)
+
+    def _forget(self, *, static: bool) -> None:
         for name, slot in self._slots.items():
             member = self._members[name]
-            if isinstance(member, Quantity) and not member.constant:
+            if isinstance(member, Quantity) and not member.constant and (static or not member.static):
                 slot.timestamp = STALE
 
     # For subclasses.

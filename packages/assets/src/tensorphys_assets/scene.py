@@ -153,15 +153,15 @@ class AssetScene:
         once: AbstractContextManager[Any] = self.simulation.one_refresh
         return once
 
-    def replay(self, graph: Any, dt: float = 0.0) -> None:
-        """Launch a graph that was captured over this scene, and let everybody know that anything may have changed.
+    def replay(self, graph: Any) -> None:
+        """Launch a graph that was captured over this scene, and have all that may have changed fetched anew.
+
+        What :meth:`step` and :meth:`update` do on the device is in the graph: neither is to be called for it again.
 
         Args:
             graph: Graph of a ``wp.ScopedCapture`` in which assets were written or read, or the scene stepped.
-            dt: Time that passes by it [s].
         """
         wp.capture_launch(graph)
-        self.update(dt)
         for member in self._members:
             member._forget_replayed()
 

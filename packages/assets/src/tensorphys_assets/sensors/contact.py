@@ -131,7 +131,12 @@ class ContactSensor(SensorBase):
         self._begun = ProxyArray(wp.zeros((count, sensors), dtype=wp.bool, device=self._device))
 
     def _forget_replayed(self) -> None:
-        """Nothing: forces are those of steps, whose time the sensor is told, and each is kept in the history once."""
+        # What is measured at each update is so in the graph; once more would be kept twice in times and history.
+        self._stale = not self._measures_always
+
+    @property
+    def _measures_always(self) -> bool:
+        return bool(self.cfg.track_air_time) or self.cfg.history_length > 0
 
     @staticmethod
     def _filters_of(scene: AssetScene, path: str, filters: list[str]) -> list[str]:
@@ -202,7 +207,7 @@ class ContactSensor(SensorBase):
         """
         self._elapsed += dt
         super().update(dt, force_recompute)
-        if self._stale and dt > 0.0 and (self.cfg.track_air_time or self.cfg.history_length > 0):
+        if self._stale and dt > 0.0 and self._measures_always:
             _ = self.data
 
     def reset(self, env_ids: Any = None, env_mask: Any = None) -> None:
