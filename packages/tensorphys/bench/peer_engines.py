@@ -96,7 +96,7 @@ class Ours:
         sim.refresh()
         bank = np.repeat(start[None], WAYPOINTS, axis=0)
         bank[:, :, [columns[k] for k in robot["driven"]]] = targets(robot, count)
-        self._bank = wp.array(bank.reshape(WAYPOINTS, -1), dtype=wp.float32, device=device)
+        self._bank = [wp.array(row.ravel(), dtype=wp.float32, device=device) for row in bank]
         self._wp = wp
         self._bodies = len(robot["bodies"])
         self._order = self._link_rows(info, robot)
@@ -248,7 +248,7 @@ class MujocoWarp:
         order = [model.actuator(robot["axes"][k]).id for k in robot["driven"]]
         bank = np.zeros((WAYPOINTS, count, model.nu), np.float32)
         bank[:, :, order] = targets(robot, count)
-        self._bank = wp.array(bank, dtype=wp.float32, device=device)
+        self._bank = [wp.array(row, dtype=wp.float32, device=device) for row in bank]
 
     def step(self) -> None:
         """Advance by one step."""
@@ -325,7 +325,7 @@ class Newton:
         size = self.model.joint_target_q.shape[0] // count
         bank = np.repeat(self.model.joint_target_q.numpy().reshape(1, count, size), WAYPOINTS, axis=0)
         bank[:, :, [self._columns[k] for k in robot["driven"]]] = targets(robot, count)
-        self._bank = wp.array(bank.reshape(WAYPOINTS, -1), dtype=wp.float32, device=device)
+        self._bank = [wp.array(row.ravel(), dtype=wp.float32, device=device) for row in bank]
         labels = [label.rpartition("/")[2] for label in single.body_label]
         self._order = [labels.index(body) for body in robot["bodies"]]
 
