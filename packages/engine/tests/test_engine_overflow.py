@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 
+from tensorphys_dynamics.testing import History
 from tensorphys_engine import ContactOverflowError, ContactOverflowWarning, Simulation, StepError
 from tensorphys_engine.testing import walker_scene
 
@@ -26,9 +27,22 @@ def small(device: str, **options: Any) -> Simulation:
     return Simulation(walker_scene(3), device=device, contact_budget=SMALL, **options)
 
 
-def state_of(simulation: Simulation) -> list[bytes]:
+def arrays_of(simulation: Simulation) -> tuple[wp.array, ...]:
     state = simulation.state
-    return [array.numpy().tobytes() for array in (state.link_pose, state.velocity, state.dof_position)]
+    return state.link_pose, state.velocity, state.dof_position
+
+
+def state_of(simulation: Simulation) -> list[bytes]:
+    return [array.numpy().tobytes() for array in arrays_of(simulation)]
+
+
+def states_of(simulation: Simulation, steps: int) -> list[list[bytes]]:
+    """States after each of some steps."""
+    history = History(arrays_of(simulation), steps)
+    for _ in range(steps):
+        simulation.step(DT)
+        history.keep()
+    return [[array.tobytes() for array in row] for row in history.read()]
 
 
 def slots(simulation: Simulation) -> list[int]:
@@ -39,10 +53,7 @@ def slots(simulation: Simulation) -> list[int]:
 def reference(device: str) -> list[list[bytes]]:
     """States after each of 120 steps with buffers that hold everything."""
     simulation = Simulation(walker_scene(3), device=device, contact_budget=None)
-    states = []
-    for _ in range(120):
-        simulation.step(DT)
-        states.append(state_of(simulation))
+    states = states_of(simulation, 120)
     fewest = int(simulation.contacts.count.numpy().min())
     assert fewest >= 6
     return states
@@ -58,9 +69,8 @@ def test_strict_growth_gives_the_steps_of_large_buffers(device: str, reference: 
     simulation = small(device, strict=True)
     first = slots(simulation)
     assert max(first) < 6
-    for step in range(120):
-        simulation.step(DT)
-        assert state_of(simulation) == reference[step], step
+    for step, state in enumerate(states_of(simulation, 120)):
+        assert state == reference[step], step
     assert min(slots(simulation)) > max(first)
     assert simulation.step_count == 120
     assert not simulation.contacts.overflow.numpy().any()
@@ -115,10 +125,10 @@ def test_a_state_saved_before_growth_continues_after_it(device: str) -> None:
     run(simulation, 1)
     saved = simulation.save_state()
     room = slots(simulation)
-    states = [state_of(run(simulation, 1)) for _ in range(100)]
+    states = states_of(simulation, 100)
     assert slots(simulation) != room
     simulation.load_state(saved)
-    assert [state_of(run(simulation, 1)) for _ in range(100)] == states
+    assert states_of(simulation, 100) == states
 
 
 def test_growth_keeps_what_the_user_set(device: str) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import tensorphys_engine.candidates as candidates
 from tensorphys_dynamics import Solver
+from tensorphys_dynamics.testing import History
 from tensorphys_engine import Simulation
 from tensorphys_engine.testing import pile_scene
 from tensorphys_scene import Environments, Scene
@@ -46,6 +47,11 @@ class Pile:
         """Principal moments [kg m²], shape [count, 3]."""
         square = self.size**2
         return np.asarray(self.mass[:, None] / 3.0 * (square.sum(axis=1, keepdims=True) - square))
+
+    def first(self, count: int) -> Pile:
+        """The first of its boxes."""
+        names = ("size", "mass", "pose", "velocity")
+        return dataclasses.replace(self, **{name: getattr(self, name)[:count] for name in names})
 
     def scene(self) -> Scene:
         """The pile on a plane, in one world."""
@@ -128,7 +134,7 @@ def one_scene(piles: list[Pile]) -> Scene:
 
 
 def gains_together(piles: list[Pile], device: str) -> tuple[list[float], list[float]]:
-    """Largest gain of energy of each pile at any step of 5 s, and its energy at the start [J]."""
+    """Largest gain of energy of each pile at any step of 5 s, on CUDA of 2 s, and its energy at the start [J]."""
     simulation = Simulation(one_scene(piles), device=device)
     velocity = np.concatenate([pile.velocity for pile in piles])
     simulation.state.velocity.assign(velocity.astype(np.float32).ravel())
@@ -137,24 +143,28 @@ def gains_together(piles: list[Pile], device: str) -> tuple[list[float], list[fl
     ends = np.cumsum([len(pile.mass) for pile in piles])
     parts = [slice(end - len(pile.mass), end) for pile, end in zip(piles, ends, strict=True)]
 
-    def energies() -> npt.NDArray[np.float64]:
-        pose, twist = simulation.state.link_pose.numpy(), simulation.state.link_velocity.numpy()
-        return np.array(
-            [energy(pile, pose[part], twist[part]) for pile, part in zip(piles, parts, strict=True)]
-        )
-
-    start = energies()
-    gain = np.full(len(piles), -np.inf)
-    for _ in range(5 * RATE):
+    steps = (5 if device == "cpu" else 2) * RATE
+    history = History((simulation.state.link_pose, simulation.state.link_velocity), 1 + steps)
+    history.keep()
+    for _ in range(steps):
         simulation.step(1.0 / RATE)
-        gain = np.maximum(gain, energies() - start)
-    return gain.tolist(), start.tolist()
+        history.keep()
+    found = np.array(
+        [
+            [energy(pile, pose[part], twist[part]) for pile, part in zip(piles, parts, strict=True)]
+            for pose, twist in history.read()
+        ]
+    )
+    return (found[1:] - found[0]).max(axis=0).tolist(), found[0].tolist()
 
 
 def highest_gains(piles: list[Pile], device: str, solved: str) -> tuple[list[float], list[float]]:
-    """The same; large worlds one after the other, so that each searches its pairs."""
+    """The same; large worlds one after the other, so that each searches its pairs.
+
+    CUDA solves a small world in one thread, which takes a second a step for a pile of ten: there 5 boxes fall for 2 s.
+    """
     if solved == "small":
-        return gains_together(piles, device)
+        return gains_together(piles if device == "cpu" else [pile.first(5) for pile in piles], device)
     each = [gains_together([pile], device) for pile in piles]
     return [gain[0] for gain, _ in each], [start[0] for _, start in each]
 
@@ -181,5 +191,7 @@ def test_a_pile_that_starts_overlapping_gains_what_pushing_apart_may_cost(
     device: str, solved: str, drawn: list[Pile]
 ) -> None:
     gains, _ = highest_gains(drawn, device, solved)
+    if solved == "small" and device != "cpu":
+        drawn = [pile.first(5) for pile in drawn]
     bound = [0.5 * pile.mass.sum() * DEPENETRATION**2 for pile in drawn]
     assert (np.array(gains) <= bound).all()

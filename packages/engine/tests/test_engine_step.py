@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import warp as wp
 
+from tensorphys_dynamics.testing import History
 from tensorphys_engine import DivergenceWarning, Simulation, StepError
 from tensorphys_engine.saved_state import state_arrays
 from tensorphys_engine.testing import ball_scene, pendulum_scene, walker_scene
@@ -226,17 +227,20 @@ def test_a_saved_state_of_another_scene_is_refused(device: str) -> None:
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
-def local_rows(simulation: Simulation, environment: int) -> list[np.ndarray]:
-    """Poses, velocities and joint positions of one environment."""
+def moving_arrays(simulation: Simulation) -> tuple[Any, ...]:
+    """Poses, velocities and joint positions."""
+    state = simulation.state
+    return state.link_pose, state.link_velocity, state.dof_position
+
+
+def local_rows(simulation: Simulation, environment: int, rows: Any = None) -> list[np.ndarray]:
+    """The same of one environment, as they are now or as they were read."""
     numbering = simulation.directory.numbering
+    rows = [array.numpy() for array in moving_arrays(simulation)] if rows is None else rows
     result = []
-    for layout, array in (
-        (numbering.links, simulation.state.link_pose),
-        (numbering.links, simulation.state.link_velocity),
-        (numbering.dofs, simulation.state.dof_position),
-    ):
+    for layout, values in zip((numbering.links, numbering.links, numbering.dofs), rows, strict=True):
         first, end = layout.start[environment : environment + 2]
-        result.append(array.numpy()[first:end])
+        result.append(values[first:end])
     return result
 
 
@@ -270,11 +274,11 @@ def test_what_happens_in_one_environment_stays_there(device: str) -> None:
 @pytest.mark.parametrize("flipped", [False, True])
 def test_pendulum_swings_with_its_period(device: str, flipped: bool) -> None:
     simulation = Simulation(pendulum_scene(flipped=flipped), device=device)
-    angle = []
+    history = History((simulation.state.dof_position,), 700)
     for _ in range(700):
         simulation.step(DT)
-        angle.append(float(simulation.state.dof_position.numpy()[0]))
-    q = np.array(angle)
+        history.keep()
+    q = np.array([position[0] for (position,) in history.read()], float)
     down = np.flatnonzero((q[:-1] > 0.0) & (q[1:] <= 0.0))
     crossing = down + q[down] / (q[down] - q[down + 1])
     assert len(crossing) == 2
@@ -395,8 +399,12 @@ def test_an_environment_written_back_to_its_start_equals_a_fresh_one(device: str
     state.fresh.assign(fresh)
     simulation.refresh()
     again = Simulation(walker_scene(3), device=device)
+    histories = [History(moving_arrays(each), 70) for each in (again, simulation)]
     for _ in range(70):
         simulation.step(DT)
         again.step(DT)
-        for a, b in zip(local_rows(again, 1), local_rows(simulation, 1), strict=True):
+        for history in histories:
+            history.keep()
+    for rows in zip(*(history.read() for history in histories), strict=True):
+        for a, b in zip(*(local_rows(again, 1, row) for row in rows), strict=True):
             assert a.tobytes() == b.tobytes()
