@@ -25,6 +25,7 @@ from .errors import (
     UnsupportedPairError,
     UnsupportedShapeError,
 )
+from .face_sets import FaceSet
 from .hulls import Hull, cook_hull
 from .meshes import TriangleMesh, cook_height_field, cook_mesh
 from .model import Materials, Model
@@ -53,7 +54,7 @@ from .queries import (
 )
 from .ranges import EnvironmentRange, collide_range, split_environments
 from .sdf_shapes import SdfGeometry, cook_sdf, sdf_of_field
-from .shapes import CombineMode, ShapeType, manifold_size, pair_is_supported
+from .shapes import CONVEX_SHAPES, CombineMode, ShapeType, manifold_size, pair_is_supported
 from .sphere_sets import SphereSet, cook_spheres, fill_spheres
 from .surface_sets import SurfaceSet
 from .swept import SweptPairs, create_swept_pairs, hold_swept
@@ -68,6 +69,7 @@ from .volumes import (
 )
 
 __all__ = [
+    "CONVEX_SHAPES",
     "SLOT_BYTES",
     "ArrayError",
     "BoundingBox",
@@ -81,6 +83,7 @@ __all__ = [
     "Contacts",
     "CookingCache",
     "EnvironmentRange",
+    "FaceSet",
     "Hull",
     "HullError",
     "Materials",

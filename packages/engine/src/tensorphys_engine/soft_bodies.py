@@ -215,6 +215,8 @@ class SoftBodies:
             outputs=[self.rows.previous_count],
             device=self.model.device,
         )
+        if self.coupling.faces is not None:
+            self.coupling.faces.forget(mask)
 
     def attach(
         self,
@@ -270,6 +272,8 @@ class SoftBodies:
         result = {f"soft.{name}": getattr(self.state, name) for name in _STATE}
         result |= {f"soft.{name}": getattr(self.control, name) for name in ("force", "target")}
         result |= {f"soft.{name}": array for name, array in self.rows.warm_start().items()}
+        if self.coupling.faces is not None:
+            result |= {f"soft.{name}": a for name, a in self.coupling.faces.warm_start().items()}
         names = ("active", "link", "point", "stiffness", "damping")
         result |= {f"soft.attachment_{name}": getattr(self.attachments, name) for name in names}
         return result | {"soft.ignored_body": self.ignored_body}
@@ -285,6 +289,8 @@ class SoftBodies:
         self.attachment_force.zero_()
         self.coupling.shape_impulse.zero_()
         self.rows.count.zero_()
+        if self.coupling.faces is not None:
+            self.coupling.faces.faces.shape.fill_(-1)
 
 
 _STATE = ("position", "velocity", "positions", "velocities")

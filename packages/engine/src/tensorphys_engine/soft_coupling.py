@@ -12,20 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import warp as wp
 
 import tensorphys_contact
-from tensorphys_contact import PointShapes
+from tensorphys_contact import CONVEX_SHAPES, PointShapes
 from tensorphys_dynamics import LinkEnds, Model
 from tensorphys_engine._kernels import soft_rows as rows_kernels
 from tensorphys_engine._kernels import soft_structs
 from tensorphys_engine._kernels import soft_sums as sums_kernels
+from tensorphys_engine.soft_faces import SoftFaces
 from tensorphys_engine.soft_rows import SHAPE_ROWS
 
 if TYPE_CHECKING:
     from tensorphys_engine.soft_bodies import SoftBodies
 
-# Exchanges of a substep: two hold a grip, four an impact of a stiff body without gain of energy, deformables among each other need more (docs/architecture.md).
+# Exchanges of a substep: two hold a grip, four an impact of a stiff body without gain of energy, deformables among each other need more, and so do shapes that lie between nodes alone (docs/architecture.md).
 EXCHANGES = 4
 SURFACE_EXCHANGES = 8
 
@@ -38,6 +40,7 @@ class SoftCoupling:
         link_impulse: Impulse of the deformables on each link in the last substep, [linear, angular about the centre of
             mass], spatial_vector [links].
         near: Surfaces near the nodes in the last substep.
+        faces: Rows of faces in the last substep, None where no shape is convex.
         shape_impulse: Normal impulse of the contacts of deformables on each shape in the last step, vec3 [shapes].
     """
 
@@ -61,7 +64,11 @@ class SoftCoupling:
         self.soft, self.rows = soft, soft.rows
         self._contact_model, self._point_shapes = contact_model, point_shapes
         self._surfaces = soft.make_surfaces()
-        few = EXCHANGES if self._surfaces is None else SURFACE_EXCHANGES
+        widths = _convex_widths(contact_model)
+        self.faces = SoftFaces(soft) if widths.size else None
+        # a shape that fits between nodes may be held by rows of faces alone
+        between = bool((widths < max(body.edge for body in soft.bodies)).any())
+        few = EXCHANGES if self._surfaces is None and not between else SURFACE_EXCHANGES
         self._exchanges = few if soft.exchanges is None else soft.exchanges
         self._substeps = self._remaining = 1
         device = soft.model.device
@@ -157,7 +164,11 @@ class SoftCoupling:
         self._find_rows()
         fem.begin(soft.state, control, self._time)
         velocity = soft.state.velocities
-        for _ in range(self._exchanges):
+        for number in range(self._exchanges):
+            if self.faces is not None and number > 0:
+                self.faces.renew(
+                    self._links, self._time, velocity, [self._group, self._by_node, self._by_body]
+                )
             self._push_ends()
             self.ends.sweep(sweep)
             self._aim(velocity)
@@ -169,6 +180,8 @@ class SoftCoupling:
         self._launch(
             sums_kernels.sum_shapes, soft.model.node_count, [self.rows.data, self._time], [self._shape_sums]
         )
+        if self.faces is not None:
+            self.faces.keep(self._time, self._shape_sums)
         outputs = [self._shape_sums, self.shape_impulse]
         self._launch(sums_kernels.take_shapes, self.shape_impulse.shape[0], [], outputs)
         self._launch(
@@ -205,12 +218,25 @@ class SoftCoupling:
             soft.state.positions,
         ]
         self._launch(rows_kernels.build_rows, soft.model.node_count, inputs, [self.rows.data])
+        if self.faces is not None:
+            self.faces.find(
+                self._contact_model,
+                self._tree,
+                self._point_shapes,
+                self._links,
+                self.near,
+                self._materials,
+                self._time,
+                self._margin,
+            )
 
     def _push_ends(self) -> None:
         """The opposite of the forces of the rows, to links and to nodes of other deformables."""
         count = self.soft.model.node_count
         inputs = [self.rows.data, self._near, self._links, self._time]
         self._launch(sums_kernels.push_ends, count, inputs, [self._link_sums, self._corner_sums])
+        if self.faces is not None:
+            self.faces.push(self._links, self._time, self._link_sums, self._corner_sums)
         links = self.ends.impulse.shape[0]
         if links:
             from tensorphys_contact.impulse_sums import take_sums
@@ -218,7 +244,7 @@ class SoftCoupling:
             self._launch(take_sums, links, [], [self._link_sums, self.link_impulse])
             inputs = [self._others, self.link_impulse]
             self._launch(sums_kernels.add_impulses, links, inputs, [self.ends.impulse])
-        if self._surfaces is not None:
+        if self._surfaces is not None or self.faces is not None:
             self._launch(sums_kernels.take_corners, count, [], [self._corner_sums, self.rows.counterforce])
 
     def _aim(self, velocity: Any) -> None:
@@ -228,6 +254,8 @@ class SoftCoupling:
             array.zero_()
         inputs = [self.rows.data, self._near, self._links, soft.nodes, self._time, velocity]
         self._launch(rows_kernels.count_active, count, inputs, counts)
+        if self.faces is not None:
+            self.faces.count_active(self._links, self._time, velocity, counts[:3])
         inputs = [
             soft.nodes,
             self._near,
@@ -241,3 +269,9 @@ class SoftCoupling:
 
     def _launch(self, kernel: Any, count: int, inputs: list[Any], outputs: list[Any]) -> None:
         wp.launch(kernel, dim=count, inputs=inputs, outputs=outputs, device=self.soft.model.device)
+
+
+def _convex_widths(model: tensorphys_contact.Model) -> Any:
+    """The second of the three extents of each convex shape: what is longer than this part of a face reaches its corners."""
+    convex = np.isin(model.shape_type.numpy(), [int(kind) for kind in CONVEX_SHAPES])
+    return 2.0 * np.sort(model.shape_half.numpy()[convex], axis=1)[:, 1]
