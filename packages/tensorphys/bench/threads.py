@@ -64,7 +64,7 @@ def stepping(path: Path, count: int, threads: int) -> Callable[[], None]:
         warnings.simplefilter("ignore")
         scene = replicate(pickle.loads(path.read_bytes()), count)
         simulation = Simulation(scene, device="cpu", threads=threads, ignore_unsupported=True)
-    for _ in range(100):
+    for _ in range(30):
         simulation.step(0.005)
     return simulation.step
 
