@@ -291,7 +291,10 @@ def main() -> None:
         if not pile:
             row["ours, one"] = ours(scene, 1, dt, options)
         if not options.alone:
-            row["MuJoCo"] = theirs(scene, ROBOT_STEP, options)
+            try:
+                row["MuJoCo"] = theirs(scene, ROBOT_STEP, options)
+            except ValueError as error:  # it stops where a model does not fit its memory
+                sys.stdout.write(f"{name:10s} MuJoCo     none: {error}\n")
         rows[name] = row
         for who, found in row.items():
             sys.stdout.write(
