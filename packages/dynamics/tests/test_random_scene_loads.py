@@ -6,7 +6,7 @@ nothing may be missing there. All values are means over the substeps of a step.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tensorphys_dynamics import ArticulationType, Control, JointModel, Solver, State, StepLoads, build_model
@@ -79,6 +79,8 @@ def contact_forces(count, body, impulse, links):
 
 @pytest.mark.parametrize("path", ["generic", "fused"])
 @given(seed=SEEDS)
+@example(seed=1609)  # joints that meet their limits in flight
+@example(seed=6607)
 @settings(deadline=None, max_examples=20)
 def test_forces_on_any_tree_add_up(device, path, seed):
     """A tree that is thrown onto the ground, driven, rubbed and pushed."""
@@ -126,6 +128,49 @@ def test_forces_on_any_tree_add_up(device, path, seed):
         if not changed:  # a kick that straddles the change of a push has its mean
             assert np.abs(tree.mass[:, None] * acceleration - total).max() < 1e-4 * largest
     assert touching
+
+
+@pytest.mark.parametrize("path", ["generic", "fused"])
+def test_a_limit_met_in_flight_changes_no_momentum(device, path):
+    """A joint that falls into its limit while nothing touches the ground: p grows by m g h in every step, to 1e-5 of m |v|,
+    and L about the centre of mass stays."""
+    met = 0
+    for seed in range(12):
+        tree = random_tree(seed, 3, fixed_base=False)
+        dofs = len(tree.dof_link)
+        if dofs == 0:
+            continue
+        model, state, control = model_of(tree, device, lower=np.full(dofs, -1.6), upper=np.full(dofs, 1.6))
+        root, q, v = random_state(seed, tree)
+        rng = np.random.default_rng(seed)
+        state.set_initial(
+            root_pose=root[None], velocity=np.append(v[:6], rng.uniform(2.0, 8.0, dofs)), dof_position=0.8 * q
+        )
+        solver = Solver(model, state, control, time_step=DT, path=path)
+        solver.update_kinematics()
+        history = History((state.link_pose, state.link_velocity, state.dof_limit_force), 41)
+        history.keep()
+        for _ in range(40):
+            solver.step()
+            history.keep()
+        rows = history.read()
+        p, spin = zip(*(momenta(tree, pose, velocity) for pose, velocity, _ in rows), strict=True)
+        largest = max(np.abs(tree.mass[:, None] * velocity[:, :3]).max() for _, velocity, _ in rows)
+        assert np.abs(np.diff(p, axis=0) - tree.mass.sum() * DOWN * DT).max() < 1e-5 * largest
+        assert np.abs(np.array(spin) - spin[0]).max() < 1e-4 * np.abs(spin).max()
+        met += sum(bool(force.any()) for _, _, force in rows)
+    assert met > 5
+
+
+def momenta(tree, pose, velocity):
+    """Linear momentum, and angular momentum about the common centre of mass."""
+    pose, velocity, mass = pose.astype(float), velocity.astype(float), tree.mass[:, None]
+    place = pose[:, :3] + quaternion_rotate(pose[:, 3:], tree.com)
+    linear = mass * velocity[:, :3]
+    arm = place - (mass * place).sum(0) / mass.sum()
+    turned = quaternion_rotate(pose[:, 3:] * [-1, -1, -1, 1], velocity[:, 3:])
+    own = quaternion_rotate(pose[:, 3:], np.einsum("kij,kj->ki", tree.inertia, turned))
+    return linear.sum(0), (np.cross(arm, linear) + own).sum(0)
 
 
 def at_the_middle(force, start, end):

@@ -7,7 +7,7 @@ from tensorphys_dynamics._kernels.balls import advance_ball, ball_place, three
 from tensorphys_dynamics._kernels.factor import from_u
 from tensorphys_dynamics._kernels.friction import is_smooth
 from tensorphys_dynamics._kernels.kinematics import place_root
-from tensorphys_dynamics._kernels.thresholds import ENDLESS, FASTEST, HALF_TURN
+from tensorphys_dynamics._kernels.thresholds import ENDLESS, FASTEST, HALF_TURN, OUTSIDE
 from tensorphys_spatial.device import quaternion_integrate
 
 wp.set_module_options({"enable_backward": False})
@@ -136,9 +136,10 @@ def synchronise(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h: fl
         s.half_kick[start + i] = half
     s.root_synced[a] = 0
     if w.momentum_known[a] == 1:
-        if w.loaded[a] == 0:
+        if w.loaded[a] < OUTSIDE:
             s.root_synced[a] = 1
-            # the momentum gives the synchronised root velocity; there is nothing to take back
+            # what acts inside leaves the momentum as it is, and that gives the synchronised root velocity: there is
+            # nothing to take back
             for i in range(root):
                 s.half_kick[start + i] = 0.0
         else:

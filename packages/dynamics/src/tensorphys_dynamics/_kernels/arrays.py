@@ -222,7 +222,7 @@ class Scratch:
     mass_centre: wp.array[wp.vec3]  # of the articulation, relative to that of the root link
     centre_step: wp.array[wp.vec3]  # way of it in the substep by the momentum
     gravity_share: wp.array[wp.float32]  # of the mass
-    loaded: wp.array[wp.int32]  # whether a contact or limit carried force in the substep
+    loaded: wp.array[wp.int32]  # what acted in the substep beside smooth forces: 0, INSIDE or OUTSIDE
     rubbed: wp.array[wp.int32]  # whether a row of friction did
     coupled: wp.array[wp.int32]  # whether joints beside the tree act on the articulation
     exposed: wp.array[wp.int32]  # whether they or contacts do in this step

@@ -8,6 +8,7 @@ import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import UNBOUNDED_IMPULSE, ContactData, ContactRows, Scratch, Tables
 from tensorphys_dynamics._kernels.newton import NewtonData, row_velocity
+from tensorphys_dynamics._kernels.thresholds import OUTSIDE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -118,7 +119,7 @@ def collide_pairs(
                     for side in range(2):
                         a = r.ends[2 * slot + side][3]
                         if a >= 0 and impulse[0] > 0.0:
-                            w.loaded[a] = 1
+                            w.loaded[a] = OUTSIDE
                 pairs += 1
             first = last
         if pairs == 0:

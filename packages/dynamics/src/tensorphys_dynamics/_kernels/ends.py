@@ -4,6 +4,7 @@ import warp as wp
 
 from tensorphys_dynamics._kernels.arrays import ModelData, Scratch, StateData, Tables
 from tensorphys_dynamics._kernels.factor import from_u
+from tensorphys_dynamics._kernels.thresholds import OUTSIDE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -112,7 +113,7 @@ def push_links(
                 force_inout[index] = force_inout[index] + wp.dot(motion, given)
     if pushed == 0:
         return
-    w.loaded[a] = 1
+    w.loaded[a] = OUTSIDE
     for step in range(count):
         i = count - 1 - step
         if w.locked[start + i] == 0:

@@ -14,7 +14,7 @@ from tensorphys_dynamics._kernels.joint_arrays import (
 )
 from tensorphys_dynamics._kernels.joint_frames import link_centre, place_in_link
 from tensorphys_dynamics._kernels.joint_solve import push_row
-from tensorphys_dynamics._kernels.thresholds import FAST
+from tensorphys_dynamics._kernels.thresholds import FAST, INSIDE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -147,7 +147,7 @@ def note_kicks(
         if jt.touched_outside[k] == 1:
             w.momentum_known[a] = 0
         if smooth == 0:
-            w.loaded[a] = 1
+            w.loaded[a] = wp.max(w.loaded[a], INSIDE)
         else:
             from_u(t, w, a, jr.u, jr.v)
             for i in range(t.articulation_velocity[a], t.articulation_velocity[a + 1]):
@@ -177,7 +177,7 @@ def keep_joints(
     smooth = int(1)
     for k in range(jt.structure_touched[structure], jt.structure_touched[structure + 1]):
         a = t.environment_articulation[environment] + jt.touched[k]
-        if w.loaded[a] == 1 or s.fresh[a] == 1:
+        if w.loaded[a] != 0 or s.fresh[a] == 1:
             smooth = 0
         for link in range(t.articulation_link[a], t.articulation_link[a + 1]):
             if h * wp.length(w.link_angular[link]) > FAST:

@@ -21,9 +21,11 @@ from tensorphys_dynamics._kernels.drives import LOADED_SATURATION
 from tensorphys_dynamics._kernels.friction import friction_impulse, keep_friction, start_friction
 from tensorphys_dynamics._kernels.surfaces import solve_spin, stiffen
 from tensorphys_dynamics._kernels.thresholds import (
+    INSIDE,
     IS_RESTLESS,
     LEAK,
     LIMIT_TURNS,
+    OUTSIDE,
     PUSH,
     RECOVERY,
     SETTLED,
@@ -352,7 +354,7 @@ def keep_dof_loads(t: Tables, m: ModelData, s: StateData, w: Scratch, a: int, h:
         flag = w.dof_row_flag[index]
         s.dof_limit_force[dof] = w.dof_limit_impulse[index] / h
         if w.dof_limit_impulse[index] != 0.0:
-            w.loaded[a] = 1
+            w.loaded[a] = wp.max(w.loaded[a], INSIDE)
         v = float(0.0)
         if (flag & 12) != 0:
             v = dof_velocity(t, w, a, i)
@@ -385,4 +387,4 @@ def add_load(w: Scratch, k: ContactData, r: ContactRows, slot: int):
         for end in range(2):
             a = r.ends[2 * slot + end][3]
             if a >= 0:
-                w.loaded[a] = 1
+                w.loaded[a] = OUTSIDE

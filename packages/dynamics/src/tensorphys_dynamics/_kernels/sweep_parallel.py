@@ -32,6 +32,7 @@ from tensorphys_dynamics._kernels.sweep import (
     solve_contact,
     warm_dofs,
 )
+from tensorphys_dynamics._kernels.thresholds import OUTSIDE
 
 wp.set_module_options({"enable_backward": False})
 
@@ -130,7 +131,7 @@ def rebound_manifold(
                 for side in range(2):
                     a = r.ends[2 * slot + side][3]
                     if a >= 0 and impulse[0] > 0.0:
-                        w.loaded[a] = 1
+                        w.loaded[a] = OUTSIDE
 
 
 @wp.func

@@ -71,3 +71,8 @@ YIELD = wp.constant(4.0e-6)
 CORRECTION = wp.constant(0.4)
 # Bodies that turn by more in a substep are not resolved by its second derivative [rad].
 FAST = wp.constant(0.5)
+
+# What acted on an articulation in a substep beside smooth forces: limits and joints within it, which leave its momentum as
+# it is, or contacts and what else comes from outside.
+INSIDE = wp.constant(1)
+OUTSIDE = wp.constant(2)

@@ -241,7 +241,7 @@ auto keep_substep = [&](int substep) {
 ADVANCE = r"""
 // Positions by the velocity after the biased pass; then the velocity reported, synchronised with the positions:
 // half a smooth kick more where nothing but smooth forces acted.
-auto advance = [&](bool moved, bool rubbed, int substep) {
+auto advance = [&](bool moved, bool rubbed, bool touched, int substep) {
   if (moved) from_u_twice(w->drift, w->sine, w->u, w->cosine);
   else for (int i = lane; i < nv; i += G) w->sine[i] = w->cosine[i] = w->free_v[i];
   MEET();
@@ -279,10 +279,11 @@ auto advance = [&](bool moved, bool rubbed, int substep) {
     s.velocity_change.data[velocity0 + i] = w->cosine[i] - (w->v[i] - w->half_kick[i]);
     w->v[i] = w->cosine[i] + half;
     // a known momentum gives the synchronised root velocity; there is nothing to take back then
-    w->half_kick[i] = i < NR && known && !loaded ? 0.0f : half;
+    w->half_kick[i] = i < NR && known && !touched ? 0.0f : half;
   }
-  root_synced = known && !loaded;
-  if (loaded) known = 0;
+  // limits act inside and leave the momentum as it is
+  root_synced = known && !touched;
+  if (touched) known = 0;
   fresh = 0;
   MEET();
 };

@@ -256,7 +256,7 @@ for (int substep = 0;; substep++) {
   keep_substep(substep);
   if (warp_any(nc > 0 || (rows & 1) || MB > 0)) to_u(w->free_v, w->u);
   {SWEEP}
-  advance(moved, rubbed, substep);
+  advance(moved, rubbed, touched, substep);
 }
 keep_contacts();
 """

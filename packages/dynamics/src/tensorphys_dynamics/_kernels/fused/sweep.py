@@ -194,7 +194,8 @@ for (int pass = 0; warp_any(pass < passes); pass++) {
   contact_move(moves);
   {MIMIC_RELAX}
 }
-loaded = contact_keep();
+const bool touched = group_any(contact_keep()) != 0;
+loaded = touched;
 if (rough) keep_friction();
 {MIMIC_KEEP}
 for (int i = NR + lane; i < nv; i += G) {
