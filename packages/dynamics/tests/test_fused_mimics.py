@@ -188,6 +188,16 @@ def test_what_the_kernel_does_not_hold_takes_the_generic_path(device):
     assert "tendons" in fused.supports(model, None, tendon)
 
 
+def test_few_substeps_take_the_generic_path_unless_asked(device):
+    tree = random_tree(1, 5, fixed_base=True)
+    model, state, control = model_of(tree, device)
+    joints = JointModel(model, mimic=mimic_columns(tree, "rigid", 1, 1))
+    paths = [Solver(model, state, control, joints=joints, substeps=count).path for count in (1, 3, 4)]
+    assert paths == ["generic", "generic", "fused"]
+    assert Solver(model, state, control, joints=joints, substeps=1, path="fused").path == "fused"
+    assert Solver(model, state, control, substeps=1).path == "fused"
+
+
 def test_a_class_without_mimic_joints_has_no_place_for_them():
     tree = random_tree(1, 5, fixed_base=True)
     model = model_of(tree, "cpu")[0]
